@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/refs"
+)
+
+// strength orders the reasons of one image: what a person did on purpose
+// first, what merely follows or delays last.
+var strength = []reason.Code{
+	reason.Pinned, reason.Owned, reason.Referenced, reason.Tagged, reason.NeededByKept, reason.SubjectKept,
+	reason.Unreadable, reason.KeptByPolicy, reason.Unclaimed, reason.AgeUnknown, reason.TooYoung,
+	reason.OwnerGone, reason.StaleOwner, reason.OwnerDone, reason.SubjectGone, reason.Untagged,
+}
+
+// plan writes the decisions down.
+func (b *builder) plan() *Plan {
+	p := &Plan{
+		Now: b.Now, Policy: b.Policy, inv: b.Inventory, nodes: b.nodes, repos: b.repos, via: b.via, subjects: b.subjects,
+		Decisions: make([]Decision, len(b.nodes)),
+	}
+	for i := range b.repos {
+		r := &b.repos[i]
+		owner := ownerOf(r)
+		first, end := nodesOf(r)
+		for n := first; n < end; n++ {
+			p.Decisions[n] = b.decide(r, n, owner)
+		}
+	}
+	for _, h := range b.held {
+		p.Held = append(p.Held, *h)
+	}
+	slices.SortFunc(p.Held, func(a, b Held) int { return cmp.Compare(a.Rule, b.Rule) })
+	return p
+}
+
+func (b *builder) decide(r *repo, n int, owner string) Decision {
+	node := &b.nodes[n]
+	d := Decision{
+		Repository: r.Name, Digest: b.Inventory.Contents.Digest(node.ID), Tags: tagNames(r, node),
+		Owner: owner, Delete: !b.kept[n], Reasons: node.drop,
+	}
+	if m := b.Inventory.Manifests[node.ID]; m != nil {
+		d.MediaType = m.MediaType
+	}
+	if b.kept[n] {
+		d.Reasons = node.keep
+		if b.why[n].Code != "" {
+			d.Reasons = append(d.Reasons, b.why[n])
+		}
+	}
+	slices.SortStableFunc(d.Reasons, func(a, b reason.Reason) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(strength, a.Code), slices.Index(strength, b.Code)),
+			cmp.Compare(a.Detail, b.Detail))
+	})
+	d.Reasons = slices.Compact(d.Reasons)
+	return d
+}
+
+// ownerOf is the living owner of a repository, or else the one it had.
+func ownerOf(r *repo) string {
+	var owner string
+	for _, claims := range r.claims {
+		if i := slices.IndexFunc(claims, refs.Claim.Alive); i >= 0 {
+			return claims[i].Owner()
+		}
+		if len(claims) > 0 && owner == "" {
+			owner = claims[0].Owner()
+		}
+	}
+	return owner
+}
+
+// measure counts what each image needs for itself and shares, and what the
+// whole plan frees.
+func (p *Plan) measure() {
+	users := p.users()
+	contents := p.inv.Contents
+	for n := range p.nodes {
+		d := &p.Decisions[n]
+		p.direct(n, func(id inventory.ID) {
+			size := max(contents.At(id).Size, 0)
+			if users[id] == 1 {
+				d.Bytes.Exclusive += size
+			} else {
+				d.Bytes.Shared += size
+			}
+		})
+		if d.Delete {
+			p.Totals.Delete++
+		}
+	}
+	p.Totals.Images = len(p.nodes)
+	p.Totals.Keep = p.Totals.Images - p.Totals.Delete
+	for id := range contents.Blobs() {
+		p.Totals.Bytes += max(contents.At(inventory.ID(id)).Size, 0)
+	}
+	p.Totals.ReclaimableBytes = Size(p.Steps(nil))
+}
+
+// users counts, up to two, the images that need each content for themselves.
+func (p *Plan) users() []uint8 {
+	users := make([]uint8, p.inv.Contents.Len())
+	for n := range p.nodes {
+		p.direct(n, func(id inventory.ID) { users[id] = min(users[id]+1, 2) })
+	}
+	return users
+}
+
+// direct calls f once for each content that an image needs without its
+// children: its manifest, config and layers, under the digest they lie under.
+func (p *Plan) direct(n int, f func(inventory.ID)) {
+	f(p.nodes[n].ID)
+	m := p.inv.Manifests[p.nodes[n].ID]
+	if m == nil {
+		return
+	}
+	for i, need := range m.Needs {
+		if need.Role == image.Child || repeated(m.Needs[:i], need) {
+			continue
+		}
+		f(need.ID)
+		for _, stored := range p.inv.Stored[need.ID] {
+			f(stored)
+		}
+	}
+}
+
+// repeated tells whether a layer stands in its image a second time.
+func repeated(before []inventory.Need, need inventory.Need) bool {
+	return slices.ContainsFunc(before, func(n inventory.Need) bool { return n.ID == need.ID })
+}

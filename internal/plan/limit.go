@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/refs"
+)
+
+// Held is a rule whose kind has not a single object. Its repositories are kept
+// until a person confirms that this is the truth.
+type Held struct {
+	Rule         string
+	Kind         string
+	Repositories int
+
+	last string // repository counted last
+}
+
+func (h Held) String() string {
+	return fmt.Sprintf("there is no %s at all, and %d repositories of them (rule %s)", h.Kind, h.Repositories, h.Rule)
+}
+
+// hold keeps an image of a held claim and counts its repository once.
+func (b *builder) hold(r *repo, claim refs.Claim) reason.Reason {
+	h, ok := b.held[claim.Rule.Name]
+	if !ok {
+		h = &Held{Rule: claim.Rule.Name, Kind: claim.Rule.Kind}
+		b.held[claim.Rule.Name] = h
+	}
+	if h.last != r.Name {
+		h.Repositories++
+		h.last = r.Name
+	}
+	return reason.Reason{Code: reason.KeptByPolicy, Detail: "held: there is no " + claim.Rule.Kind + " at all"}
+}
+
+// Exceeded is a limit that a plan is over.
+type Exceeded struct {
+	What    string // images or bytes
+	Part    int64
+	Whole   int64
+	Allowed string // the share, as it is written
+}
+
+func (e Exceeded) String() string {
+	return fmt.Sprintf("%d of %d %s (%.0f%%) would be deleted, max-delete-share allows %s",
+		e.Part, e.Whole, e.What, float64(e.Part)*100/float64(e.Whole), e.Allowed)
+}
+
+// limit compares the plan with the share it may delete. An image whose living
+// owner says that it is done with it does not count, nor do its bytes.
+func (p *Plan) limit() {
+	share := p.Policy.MaxDeleteShare
+	images := int64(0)
+	for i := range p.Decisions {
+		if p.Decisions[i].Delete && !p.Decisions[i].done() {
+			images++
+		}
+	}
+	if share.Exceeded(images, int64(p.Totals.Images)) {
+		p.Exceeded = append(p.Exceeded, Exceeded{"images", images, int64(p.Totals.Images), share.String()})
+	}
+	bytes := int64(0)
+	if share.Exceeded(p.Totals.ReclaimableBytes, p.Totals.Bytes) { // else no part of them is over it
+		bytes = p.countedBytes()
+	}
+	if share.Exceeded(bytes, p.Totals.Bytes) {
+		p.Exceeded = append(p.Exceeded, Exceeded{"bytes", bytes, p.Totals.Bytes, share.String()})
+	}
+}
+
+// countedBytes are the blobs that would go if what is done stayed. Uploads do
+// not count: they are nobody's image yet.
+func (p *Plan) countedBytes() int64 {
+	done := map[inventory.Item]bool{}
+	for i := range p.Decisions {
+		if p.Decisions[i].Delete && p.Decisions[i].done() {
+			done[revisionOf(&p.Decisions[i])] = true
+		}
+	}
+	bytes := int64(0)
+	for _, phase := range p.Steps(func(item inventory.Item) bool { return done[item] }) {
+		for _, item := range phase {
+			if item.Kind != inventory.UploadFolder {
+				bytes += item.Size
+			}
+		}
+	}
+	return bytes
+}
+
+// done tells whether a living owner no longer needs the image, and nothing
+// else speaks against it.
+func (d *Decision) done() bool {
+	for _, r := range d.Reasons {
+		if r.Code != reason.OwnerDone {
+			return false
+		}
+	}
+	return true
+}
+
+func revisionOf(d *Decision) inventory.Item {
+	return inventory.Item{Kind: inventory.Revision, Repository: d.Repository, Digest: d.Digest}
+}

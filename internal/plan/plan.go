@@ -1,0 +1,106 @@
+// Package plan decides: from what a store holds, who needs what, and what a
+// person chose, it makes exactly one decision for each image, with all its
+// reasons, and the ordered steps that carry the decisions out.
+//
+// It is pure: no clock, no context, no input or output; the same input gives
+// the same plan, whatever the order of listings. It refuses to delete on doubt.
+package plan
+
+import (
+	"time"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/policy"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/refs"
+)
+
+// Input is all that a plan depends on.
+type Input struct {
+	Inventory *inventory.Inventory
+	Refs      *refs.Index
+	Policy    policy.Policy
+	Now       time.Time
+}
+
+// Bytes is what an image needs for itself: its manifest, config and layers.
+// Children and referrers are images of their own.
+type Bytes struct {
+	Exclusive int64 `json:"exclusive"` // needed by no other image
+	Shared    int64 `json:"shared"`
+}
+
+// Decision is what happens to one image, and why.
+type Decision struct {
+	Repository string
+	Digest     image.Digest
+	Tags       []string // by name
+	MediaType  string   // empty where the manifest could not be read
+	Owner      string   // the object that the repository belongs to; empty: none
+	Delete     bool
+	Reasons    []reason.Reason // never empty; the strongest first
+	Bytes      Bytes
+}
+
+// Totals is the plan in a few numbers.
+type Totals struct {
+	Images           int   `json:"images"`
+	Keep             int   `json:"keep"`
+	Delete           int   `json:"delete"`
+	Bytes            int64 `json:"bytes"`            // of all blobs
+	ReclaimableBytes int64 `json:"reclaimableBytes"` // of the blobs and uploads that go
+}
+
+// Plan is every decision and what follows from them.
+type Plan struct {
+	Now       time.Time
+	Policy    policy.Policy
+	Decisions []Decision // by repository, then digest
+	Totals    Totals
+	// Held are the kinds without a single object whose repositories are
+	// therefore kept, by rule.
+	Held []Held
+	// Exceeded are the limits that the plan is over.
+	Exceeded []Exceeded
+
+	inv   *inventory.Inventory
+	nodes []node
+	repos []repo
+	via   []int // by image: the image that keeps it, or none
+	// subjects finds the images that something describes.
+	subjects map[image.Subject][]int
+}
+
+// Build makes the plan.
+func Build(in Input) *Plan {
+	b := newBuilder(in)
+	b.findRoots()
+	b.settle()
+	p := b.plan()
+	p.measure()
+	p.limit()
+	return p
+}
+
+// none is no image.
+const none = -1
+
+// Inventory is what the plan was made from.
+func (p *Plan) Inventory() *inventory.Inventory { return p.inv }
+
+// Via is the image that an image is kept for: the index that lists it or the
+// subject it describes. It is false for an image that is kept, or deleted, by
+// itself.
+func (p *Plan) Via(i int) (int, bool) { return p.via[i], p.via[i] != none }
+
+// Survivor is a kept image that its registry can serve, by which the registry
+// is recognized. It is false where nothing is kept.
+func (p *Plan) Survivor() (Decision, bool) {
+	for n := range p.nodes {
+		if !p.Decisions[n].Delete && p.nodes[n].Linked && p.Decisions[n].MediaType != "" {
+			return p.Decisions[n], true
+		}
+	}
+	return Decision{}, false
+}
