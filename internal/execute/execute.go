@@ -1,0 +1,145 @@
+// Package execute carries a plan out: phase by phase, in batches, proving
+// before each phase that the registry takes no writes and before each batch
+// that the lock is still held.
+//
+// It refuses to decide. What a failure leaves standing it takes back to the
+// plan, which says what must now stay as well.
+package execute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/plan"
+)
+
+// Store deletes items and answers with an error for each, in the same order.
+type Store interface {
+	Delete(ctx context.Context, items []inventory.Item) []error
+}
+
+// Run is what a plan needs to be carried out. Every function may be nil.
+type Run struct {
+	Store Store
+	// Guard proves that the registry takes no writes.
+	Guard func(ctx context.Context) error
+	// Beat proves that the lock is still held.
+	Beat func(ctx context.Context) error
+	// Sync returns when what was deleted will stay deleted.
+	Sync func(ctx context.Context) error
+}
+
+// batch is how many items are deleted between two looks at the lock and at
+// the context: small enough to stop within a moment.
+const batch = 500
+
+// Deleted counts what is gone.
+type Deleted struct {
+	Tags         int `json:"tags"`
+	Manifests    int `json:"manifests"`
+	LayerLinks   int `json:"layerLinks"`
+	Blobs        int `json:"blobs"`
+	Uploads      int `json:"uploads"`
+	Repositories int `json:"repositories"`
+}
+
+// Failure is an item that could not be deleted.
+type Failure struct {
+	Item inventory.Item
+	Err  error
+}
+
+// Outcome is what a run did.
+type Outcome struct {
+	Deleted    Deleted
+	FreedBytes int64 // content of blobs and uploads
+	Failed     []Failure
+	// Stopped is why the run ended before the plan's end; nil when it did not.
+	Stopped error
+}
+
+// Do carries out what the plan deletes and stays does not hold back. When ctx
+// ends, the batch in hand is finished.
+func (r Run) Do(ctx context.Context, p *plan.Plan, stays plan.Stays) Outcome {
+	var out Outcome
+	failed := map[inventory.Item]bool{}
+	remain := func(item inventory.Item) bool { return failed[item] || (stays != nil && stays(item)) }
+	phases := p.Steps(remain)
+	for i := 0; i < len(phases); i++ {
+		before := len(out.Failed)
+		if out.Stopped = r.phase(ctx, phases[i], &out); out.Stopped != nil {
+			return out
+		}
+		if len(out.Failed) == before {
+			continue
+		}
+		for _, f := range out.Failed[before:] {
+			failed[f.Item] = true
+		}
+		phases = p.Steps(remain)
+	}
+	return out
+}
+
+func (r Run) phase(ctx context.Context, items []inventory.Item, out *Outcome) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if err := call(ctx, r.Guard); err != nil {
+		return err
+	}
+	for len(items) > 0 {
+		n := min(batch, len(items))
+		if err := r.batch(ctx, items[:n], out); err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	if err := call(context.WithoutCancel(ctx), r.Sync); err != nil {
+		return fmt.Errorf("sync after deleting: %w", err)
+	}
+	return nil
+}
+
+func (r Run) batch(ctx context.Context, items []inventory.Item, out *Outcome) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := call(ctx, r.Beat); err != nil {
+		return err
+	}
+	for i, err := range r.Store.Delete(context.WithoutCancel(ctx), items) {
+		if err != nil {
+			out.Failed = append(out.Failed, Failure{Item: items[i], Err: err})
+			continue
+		}
+		out.count(items[i])
+	}
+	return nil
+}
+
+func (out *Outcome) count(item inventory.Item) {
+	out.FreedBytes += item.Size
+	switch item.Kind {
+	case inventory.TagLink:
+		out.Deleted.Tags++
+	case inventory.Revision:
+		out.Deleted.Manifests++
+	case inventory.LayerLink:
+		out.Deleted.LayerLinks++
+	case inventory.ManifestBlob, inventory.Blob:
+		out.Deleted.Blobs++
+	case inventory.UploadFolder:
+		out.Deleted.Uploads++
+	case inventory.RepositoryFolder:
+		out.Deleted.Repositories++
+	}
+}
+
+func call(ctx context.Context, f func(context.Context) error) error {
+	if f == nil {
+		return nil
+	}
+	return f(ctx)
+}

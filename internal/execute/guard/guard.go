@@ -1,0 +1,175 @@
+// Package guard proves over HTTP that a registry takes no writes and serves
+// this very storage.
+//
+// It changes nothing: its probe is a manifest that no registry accepts, since
+// it names a blob that does not exist. It refuses to call anything proven that
+// did not answer exactly as a read-only registry does.
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+var (
+	// ErrWritable says that the registry takes writes.
+	ErrWritable = errors.New("the registry takes writes")
+	// ErrUnproven says that the registry's answers prove nothing.
+	ErrUnproven = errors.New("it is not proven that the registry takes no writes")
+)
+
+// Known is an image that the storage holds, by which the registry is told from
+// another.
+type Known struct {
+	Repository string
+	Digest     string
+}
+
+// Guard asks one registry.
+type Guard struct {
+	url       string
+	base      string // scheme and host
+	registry  name.Registry
+	transport http.RoundTripper
+}
+
+// New makes a guard for a registry's address, such as "https://host:5000".
+func New(address string) (*Guard, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("registry address %q: want http://host or https://host, with a port if needed", address)
+	}
+	if strings.Trim(u.Path, "/") != "" && strings.Trim(u.Path, "/") != "v2" {
+		return nil, fmt.Errorf("registry address %q: a registry has no path", address)
+	}
+	options := []name.Option{}
+	if u.Scheme == "http" {
+		options = append(options, name.Insecure)
+	}
+	registry, err := name.NewRegistry(u.Host, options...)
+	if err != nil {
+		return nil, fmt.Errorf("registry address %q: %w", address, err)
+	}
+	return &Guard{url: address, base: u.Scheme + "://" + u.Host, registry: registry, transport: http.DefaultTransport}, nil
+}
+
+// Prove asks for a known image and tries a write. It returns an error that
+// wraps ErrWritable or ErrUnproven. Credentials come from Docker's
+// configuration.
+func (g *Guard) Prove(ctx context.Context, known Known) error {
+	client, err := g.client(ctx, known.Repository)
+	if err != nil {
+		return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
+	}
+	if err := g.serves(ctx, client, known); err != nil {
+		return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
+	}
+	if err := g.refusesWrites(ctx, client, known.Repository); err != nil {
+		return fmt.Errorf("registry %s: %w", g.url, err)
+	}
+	return nil
+}
+
+// ProveReadOnly tries a write, of a registry that was recognized before.
+func (g *Guard) ProveReadOnly(ctx context.Context, repository string) error {
+	client, err := g.client(ctx, repository)
+	if err != nil {
+		return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
+	}
+	if err := g.refusesWrites(ctx, client, repository); err != nil {
+		return fmt.Errorf("registry %s: %w", g.url, err)
+	}
+	return nil
+}
+
+// client proves on its way that /v2/ answers as a registry does.
+func (g *Guard) client(ctx context.Context, repository string) (*http.Client, error) {
+	auth, err := authn.Resolve(ctx, authn.DefaultKeychain, g.registry)
+	if err != nil {
+		return nil, err
+	}
+	scopes := []string{g.registry.Repo(repository).Scope(transport.PushScope)}
+	t, err := transport.NewWithContext(ctx, g.registry, auth, g.transport, scopes)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: t}, nil
+}
+
+// accept is every manifest type, so that the registry serves what it has.
+const accept = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, " +
+	"application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json"
+
+func (g *Guard) serves(ctx context.Context, client *http.Client, known Known) error {
+	answer, err := g.do(ctx, client, http.MethodHead, known.Repository, known.Digest, nil)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Docker-Content-Digest") != known.Digest {
+		return fmt.Errorf("it does not serve %s@%s, which this storage holds (status %d): is it another registry's storage?",
+			known.Repository, known.Digest, answer.StatusCode)
+	}
+	return nil
+}
+
+// probeTag is the tag that the refused manifest asks for.
+const probeTag = "ebb-write-probe"
+
+func (g *Guard) refusesWrites(ctx context.Context, client *http.Client, repository string) error {
+	answer, err := g.do(ctx, client, http.MethodPut, repository, probeTag, probe())
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnproven, err)
+	case answer.StatusCode == http.StatusMethodNotAllowed:
+		return nil
+	case answer.StatusCode == http.StatusBadRequest, answer.StatusCode < http.StatusBadRequest:
+		return fmt.Errorf("%w (status %d): set storage.maintenance.readonly.enabled and restart it", ErrWritable, answer.StatusCode)
+	}
+	return fmt.Errorf("%w: a write was answered with status %d, read-only would be 405", ErrUnproven, answer.StatusCode)
+}
+
+func (g *Guard) do(ctx context.Context, client *http.Client, method, repository, reference string, body []byte) (*http.Response, error) {
+	address := fmt.Sprintf("%s/v2/%s/manifests/%s", g.base, repository, reference)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", accept)
+	if body != nil {
+		request.Header.Set("Content-Type", probeType)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // nothing more is wanted from it
+	_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20))
+	return answer, err
+}
+
+const probeType = "application/vnd.oci.image.manifest.v1+json"
+
+// probe is a sound manifest of a config that no registry has: the digest of no
+// content is not all zeros.
+func probe() []byte {
+	missing := map[string]any{
+		"mediaType": "application/vnd.oci.image.config.v1+json",
+		"digest":    "sha256:" + strings.Repeat("0", 64),
+		"size":      2,
+	}
+	body, _ := json.Marshal(map[string]any{ // of plain values it can not fail
+		"schemaVersion": 2, "mediaType": probeType, "config": missing, "layers": []any{},
+	})
+	return body
+}

@@ -1,0 +1,204 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+// ErrMoved says that a tag names another manifest by now.
+var ErrMoved = errors.New("it has moved since the plan was made")
+
+// Writable is a store that may delete.
+type Writable struct {
+	*Store
+	deleter blob.Deleter
+}
+
+// NewWritable makes a store on a driver that may delete. Progress may be nil.
+func NewWritable(reader blob.Reader, deleter blob.Deleter, progress *Progress) *Writable {
+	return &Writable{Store: New(reader, progress), deleter: deleter}
+}
+
+// Delete removes items, and answers with an error for each in the same order;
+// nil where it is gone. An item that is absent already is gone. Nothing is
+// removed that an item does not stand for: a folder goes only when it is empty.
+func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
+	errs := make([]error, len(items))
+	parts := make([]parts, len(items))
+	group := errgroup.Group{}
+	group.SetLimit(readers)
+	for i, item := range items {
+		if simple(item) {
+			parts[i] = linkParts(item)
+			continue
+		}
+		group.Go(func() error {
+			parts[i], errs[i] = w.look(ctx, item)
+			return nil
+		})
+	}
+	_ = group.Wait() // each error has its place
+	w.deleteParts(ctx, items, parts, errs)
+	w.progress.Deleted.Add(int64(len(items)))
+	return errs
+}
+
+// parts are the paths that an item consists of.
+type parts struct {
+	must []string // files, and folders of which nothing may be left
+	may  []string // folders that go if they are empty
+}
+
+// simple tells whether an item is one file in a folder of its own.
+func simple(item inventory.Item) bool {
+	switch item.Kind {
+	case inventory.Revision, inventory.LayerLink, inventory.ManifestBlob, inventory.Blob, inventory.TagFolder:
+		return true
+	}
+	return false
+}
+
+func linkParts(item inventory.Item) parts {
+	dir := Path(item)
+	switch item.Kind {
+	case inventory.TagFolder:
+		return parts{must: []string{dir + "/current/", dir + "/index/", dir + "/"}}
+	case inventory.Revision, inventory.LayerLink:
+		return parts{must: []string{dir + "/link", dir + "/"}}
+	}
+	return parts{must: []string{dir + "/data", dir + "/"}}
+}
+
+// look finds the parts of an item that has more than one file.
+func (w *Writable) look(ctx context.Context, item inventory.Item) (parts, error) {
+	switch item.Kind {
+	case inventory.TagHistory:
+		return w.tree(ctx, Path(item))
+	case inventory.TagLink:
+		return parts{must: []string{Path(item)}}, w.unmoved(ctx, item)
+	case inventory.UploadFolder:
+		return w.tree(ctx, Path(item))
+	case inventory.RepositoryFolder:
+		return w.repositoryParts(ctx, item)
+	}
+	return parts{}, fmt.Errorf("item of unknown kind %d", item.Kind)
+}
+
+// unmoved reads a tag once more before it goes.
+func (w *Writable) unmoved(ctx context.Context, item inventory.Item) error {
+	content, _, err := blob.ReadFile(ctx, w.reader, Path(item), linkLimit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), item.Unread:
+		return nil
+	case err != nil:
+		return err
+	case string(content) != item.Digest.String():
+		return ErrMoved
+	}
+	return nil
+}
+
+// tree is everything below a folder, and the folder.
+func (w *Writable) tree(ctx context.Context, dir string) (parts, error) {
+	found, folders := newCollector(), newCollector()
+	var failed error
+	fail := func(path string, err error) {
+		found.do(func() { failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err)) })
+	}
+	err := w.reader.Walk(ctx, dir, blob.Visitor{
+		Enter:   func(dir string) blob.Step { folders.add(dir + "/"); return blob.List() },
+		File:    func(e blob.Entry) { found.add(e.Path) },
+		Missing: func(string) {},
+		Link:    func(link, target string) { fail(link, errors.New("a symbolic link to "+target)) },
+		Fail:    fail,
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return parts{}, nil
+	}
+	return parts{must: append(append(found.names, folders.names...), dir+"/")}, errors.Join(err, failed)
+}
+
+// repositoryParts are the empty folders of a repository that goes. A file in
+// them stops it.
+func (w *Writable) repositoryParts(ctx context.Context, item inventory.Item) (parts, error) {
+	var all parts
+	dir := Path(item)
+	for _, top := range []string{"/_manifests", layersDir, uploadsDir} {
+		p, err := w.tree(ctx, dir+top)
+		if err != nil {
+			return parts{}, err
+		}
+		if i := slices.IndexFunc(p.must, func(path string) bool { return !strings.HasSuffix(path, "/") }); i >= 0 {
+			return parts{}, fmt.Errorf("%w: there is %s", blob.ErrNotEmpty, p.must[i])
+		}
+		all.must = append(all.must, p.must...)
+	}
+	for dir != repositories && dir != item.Stop {
+		all.may = append(all.may, dir+"/")
+		dir = dir[:strings.LastIndex(dir, "/")]
+	}
+	return all, nil
+}
+
+// deleteParts deletes all items' paths as one batch, then what odd files stand
+// in the way of.
+func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, found []parts, errs []error) {
+	var paths []string
+	var owner []int
+	for i, p := range found {
+		if errs[i] != nil {
+			continue
+		}
+		for _, path := range p.must {
+			paths, owner = append(paths, path), append(owner, i)
+		}
+	}
+	for i, err := range w.deleter.Delete(ctx, paths) {
+		if errors.Is(err, blob.ErrNotEmpty) && simple(items[owner[i]]) {
+			err = w.clear(ctx, strings.TrimSuffix(paths[i], "/"))
+		}
+		if err != nil {
+			errs[owner[i]] = errors.Join(errs[owner[i]], fmt.Errorf("%s: %w", paths[i], err))
+		}
+	}
+	w.tidy(ctx, found, errs)
+}
+
+// clear removes what else lies in the folder of a deleted part: the signatures
+// of old registries, and temporary files that a crash left. It refuses when
+// the part itself is there again.
+func (w *Writable) clear(ctx context.Context, dir string) error {
+	rest, err := w.tree(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{"/link", "/data", "/current/link"} {
+		if slices.Contains(rest.must, dir+part) {
+			return fmt.Errorf("%w: there is %s again", blob.ErrNotEmpty, dir+part)
+		}
+	}
+	return errors.Join(w.deleter.Delete(ctx, rest.must)...)
+}
+
+// tidy removes folders that may be empty by now. That one is not is no failure.
+func (w *Writable) tidy(ctx context.Context, found []parts, errs []error) {
+	var folders []string
+	for i, p := range found {
+		if errs[i] == nil {
+			folders = append(folders, p.may...)
+		}
+	}
+	if len(folders) > 0 {
+		slices.Sort(folders)
+		_ = w.deleter.Delete(ctx, slices.Compact(folders))
+	}
+}

@@ -1,0 +1,84 @@
+package registry
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+// readBlobs finds every blob with its size and time stamp.
+func (s *scan) readBlobs(ctx context.Context) error {
+	var found []inventory.Content
+	var unlisted []string
+	err := s.walk(ctx, blobs, blob.Visitor{
+		Enter: s.enterBlobs,
+		File: func(e blob.Entry) {
+			d, ok := blobDigest(strings.TrimSuffix(e.Path, "/data"))
+			s.locked(func() {
+				if !ok {
+					s.report(e.Path, inventory.UnexpectedContent, "a file where only digests may lie")
+					return
+				}
+				found = append(found, inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
+			})
+			s.progress.Blobs.Add(1)
+		},
+		Missing: func(dir string) {
+			if d, ok := blobDigest(dir); ok {
+				s.locked(func() { s.residue = append(s.residue, inventory.Residue{Kind: inventory.Blob, Digest: d}) })
+			}
+		},
+		Link: func(link, target string) { s.sharedFolder(link, target) },
+		Fail: func(path string, err error) {
+			s.locked(func() {
+				s.report(path, inventory.NotListed, err.Error())
+				if d, ok := blobDigest(strings.TrimSuffix(path, "/data")); ok {
+					found = append(found, inventory.Content{Digest: d, Size: inventory.Unknown})
+					return
+				}
+				s.unlisted = true
+				unlisted = append(unlisted, path)
+			})
+		},
+	})
+	s.contents = inventory.NewContents(found, func(d image.Digest) bool { return within(blobPath(d), unlisted) })
+	return err
+}
+
+func (s *scan) enterBlobs(dir string) blob.Step {
+	parts := strings.Split(strings.TrimPrefix(dir, blobs+"/"), "/")
+	_, isBlob := blobDigest(dir)
+	switch {
+	case isBlob:
+		return blob.Only("data")
+	case len(parts) == 1 && parts[0] == "lost+found":
+		return blob.Skip()
+	case len(parts) < 3:
+		return blob.List()
+	}
+	s.locked(func() { s.report(dir, inventory.UnexpectedContent, "its name is no digest") })
+	return blob.Skip()
+}
+
+// sharedFolder notes a folder that two names lead to where only one may.
+func (s *scan) sharedFolder(link, target string) {
+	s.locked(func() {
+		s.report(link, inventory.NotListed, "a symbolic link to "+target+", which belongs to another part of the storage")
+		s.unlisted = true
+		if p := placeOf(link); p.part != "" && p.repository != "" {
+			s.repository(p.repository).Unlisted = true
+		}
+	})
+}
+
+func within(path string, dirs []string) bool {
+	for _, dir := range dirs {
+		if strings.HasPrefix(path+"/", dir+"/") {
+			return true
+		}
+	}
+	return false
+}

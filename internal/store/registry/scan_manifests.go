@@ -1,0 +1,153 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+// manifestLimit is the largest manifest that distribution takes, in bytes.
+const manifestLimit = 4 << 20
+
+// readManifests reads every manifest once: those that a repository has, and
+// what they list at any depth, for a child may have lost its revision.
+func (s *scan) readManifests(ctx context.Context) error {
+	s.manifests = map[inventory.ID]*inventory.Manifest{}
+	s.unsound = map[inventory.ID]bool{}
+	s.unread = map[inventory.ID]bool{}
+	seen := map[inventory.ID]bool{}
+	for wave := s.revisions(seen); len(wave) > 0; wave = s.children(wave, seen) {
+		if err := s.readWave(ctx, wave); err != nil {
+			return err
+		}
+	}
+	for _, r := range s.repositories {
+		for _, i := range r.Images {
+			r.Doubtful = r.Doubtful || s.reaches(i.ID, s.unsound)
+			r.Unlisted = r.Unlisted || s.reaches(i.ID, s.unread)
+		}
+	}
+	return nil
+}
+
+// reaches tells whether a manifest, or one that it lists at any depth, is in
+// the set. Digests can not go round in a circle.
+func (s *scan) reaches(id inventory.ID, set map[inventory.ID]bool) bool {
+	m := s.manifests[id]
+	return set[id] || (len(set) > 0 && m != nil && m.Index && slices.ContainsFunc(m.Needs, func(n inventory.Need) bool {
+		return n.Role == image.Child && s.reaches(n.ID, set)
+	}))
+}
+
+func (s *scan) revisions(seen map[inventory.ID]bool) []inventory.ID {
+	var wave []inventory.ID
+	for _, name := range sortedKeys(s.repositories) {
+		for _, i := range s.repositories[name].Images {
+			if !seen[i.ID] {
+				seen[i.ID] = true
+				wave = append(wave, i.ID)
+			}
+		}
+	}
+	return wave
+}
+
+func (s *scan) children(wave []inventory.ID, seen map[inventory.ID]bool) []inventory.ID {
+	var next []inventory.ID
+	for _, id := range wave {
+		m := s.manifests[id]
+		if m == nil {
+			continue
+		}
+		for _, need := range m.Needs {
+			if need.Role == image.Child && !seen[need.ID] && s.contents.At(need.ID).Size != inventory.Absent {
+				seen[need.ID] = true
+				next = append(next, need.ID)
+			}
+		}
+	}
+	return next
+}
+
+func (s *scan) readWave(ctx context.Context, wave []inventory.ID) error {
+	s.progress.ToRead.Add(int64(len(wave)))
+	rows := make([]inventory.Content, len(wave)) // reading adds rows, and looking up is not safe meanwhile
+	for i, id := range wave {
+		rows[i] = s.contents.At(id)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for i, id := range wave {
+		group.Go(func() error { return s.readManifest(ctx, id, rows[i]) })
+	}
+	return group.Wait()
+}
+
+func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.Content) error {
+	defer s.progress.Manifests.Add(1)
+	d := row.Digest
+	if row.Size == inventory.Absent {
+		s.locked(func() { s.unsound[id] = true }) // told with each revision that names it
+		return nil
+	}
+	if row.Size == inventory.Unknown { // told already; its age is not known either
+		s.locked(func() { s.unread[id] = true })
+		return nil
+	}
+	content, _, err := blob.ReadFile(ctx, s.reader, blobPath(d), manifestLimit)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !errors.Is(err, blob.ErrTooLarge) {
+		s.locked(func() {
+			s.report(blobPath(d), inventory.NotListed, err.Error())
+			s.unread[id] = true
+		})
+		return nil
+	}
+	if err == nil && !d.Matches(content) {
+		err = errors.New("its content does not match its digest")
+	}
+	if err != nil {
+		s.unsoundManifest(id, d, inventory.ManifestUnread, err)
+		return nil
+	}
+	parsed, err := image.ParseManifest(content)
+	switch {
+	case errors.Is(err, image.ErrNotUnderstood):
+		s.unsoundManifest(id, d, inventory.NotUnderstood, err)
+	case err != nil:
+		s.unsoundManifest(id, d, inventory.ManifestUnread, err)
+	default:
+		m := s.intern(parsed)
+		s.locked(func() { s.manifests[id] = m })
+	}
+	return nil
+}
+
+func (s *scan) unsoundManifest(id inventory.ID, d image.Digest, code inventory.ProblemCode, err error) {
+	s.locked(func() {
+		s.report(blobPath(d), code, err.Error())
+		s.unsound[id] = true
+	})
+}
+
+func (s *scan) intern(parsed image.Manifest) *inventory.Manifest {
+	m := &inventory.Manifest{MediaType: parsed.MediaType, Index: parsed.IsIndex()}
+	m.Needs = make([]inventory.Need, 0, len(parsed.Needs))
+	for _, need := range parsed.Needs {
+		m.Needs = append(m.Needs, inventory.Need{
+			ID: s.contents.Intern(need.Digest), Role: need.Role, Optional: need.Optional, Size: need.Size,
+		})
+	}
+	if parsed.Subject != nil {
+		m.Subject, m.HasSubject = s.contents.Intern(*parsed.Subject), true
+	}
+	return m
+}

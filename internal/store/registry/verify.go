@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+// hashers is how many contents are hashed at once: hashing is bound by the
+// processor, reading by the disk.
+const hashers = 8
+
+// VerifyLinks reads every revision and layer link and returns those that do
+// not hold their digest. The only error is the context's.
+func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
+	v := &verifier{Store: s}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for i := range inv.Repositories {
+		r := &inv.Repositories[i]
+		group.Go(func() error { return v.links(ctx, inv, r) })
+	}
+	err := group.Wait()
+	return inventory.SortProblems(v.problems), err
+}
+
+// VerifyContents hashes every blob and returns those whose content does not
+// match their digest. The only error is the context's.
+func (s *Store) VerifyContents(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
+	v := &verifier{Store: s}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(hashers)
+	for i := range inv.Contents.Blobs() {
+		d := inv.Contents.Digest(inventory.ID(i))
+		group.Go(func() error { return v.content(ctx, d) })
+	}
+	err := group.Wait()
+	return inventory.SortProblems(v.problems), err
+}
+
+type verifier struct {
+	*Store
+	collector
+	problems []inventory.Problem
+}
+
+func (v *verifier) report(path string, code inventory.ProblemCode, detail string) {
+	v.do(func() { v.problems = append(v.problems, inventory.Problem{Path: path, Code: code, Detail: detail}) })
+}
+
+func (v *verifier) links(ctx context.Context, inv *inventory.Inventory, r *inventory.Repository) error {
+	for _, img := range r.Images {
+		if !img.Linked {
+			continue
+		}
+		d := inv.Contents.Digest(img.ID)
+		if err := v.link(ctx, revisionDir(r.Name, d)+"/link", d); err != nil {
+			return err
+		}
+	}
+	for _, link := range r.Layers {
+		d := inv.Contents.Digest(link.ID)
+		if mayBeRenamed(d) {
+			continue // the snapshot has read it
+		}
+		if err := v.link(ctx, layerDir(r.Name, d)+"/link", d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) link(ctx context.Context, path string, want image.Digest) error {
+	content, _, err := blob.ReadFile(ctx, v.reader, path, linkLimit)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		v.report(path, inventory.LinkDamaged, err.Error())
+	case string(content) != want.String():
+		v.report(path, inventory.LinkDamaged, fmt.Sprintf("it holds %q", content))
+	}
+	return nil
+}
+
+func (v *verifier) content(ctx context.Context, d image.Digest) error {
+	path := blobPath(d)
+	h, err := hasherFor(d.Algorithm())
+	if err != nil {
+		v.report(path, inventory.NotUnderstood, err.Error())
+		return nil
+	}
+	_, err = v.reader.Read(ctx, path, counter{h, v.progress})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		v.report(path, inventory.NotListed, err.Error())
+	case hex.EncodeToString(h.Sum(nil)) != d.Hex():
+		v.report(path, inventory.DigestMismatch, "its content does not match its digest")
+	}
+	return nil
+}
+
+func hasherFor(algorithm string) (hash.Hash, error) {
+	switch algorithm {
+	case "sha256":
+		return sha256.New(), nil
+	case "sha384":
+		return sha512.New384(), nil
+	case "sha512":
+		return sha512.New(), nil
+	}
+	return nil, errors.New("there is no way to compute " + algorithm)
+}
+
+// counter counts what is hashed.
+type counter struct {
+	io.Writer
+	progress *Progress
+}
+
+func (c counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.progress.Bytes.Add(int64(n))
+	return n, err
+}
