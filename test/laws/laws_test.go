@@ -1,0 +1,367 @@
+package laws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	app "github.com/ebb-io/ebb/internal/app/registry"
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/plan"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/refs"
+	"github.com/ebb-io/ebb/internal/store/blob"
+	"github.com/ebb-io/ebb/internal/store/blob/fault"
+	"github.com/ebb-io/ebb/internal/store/blob/mem"
+	"github.com/ebb-io/ebb/internal/store/registry"
+)
+
+func check(t *rapid.T, reader blob.Reader, s sample) *plan.Plan {
+	p, err := app.Check(context.Background(), registry.New(reader, nil), s.request())
+	if errors.Is(err, app.ErrIncomplete) {
+		t.Skip("blobs without a repository are refused")
+	}
+	if err != nil && !errors.Is(err, registry.ErrEmpty) {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func run(t *rapid.T, driver app.Driver, s sample) *app.Result {
+	result, err := app.Run(context.Background(), driver, nil, s.runRequest())
+	if errors.Is(err, app.ErrIncomplete) {
+		t.Skip("blobs without a repository are refused")
+	}
+	if err != nil && !errors.Is(err, registry.ErrEmpty) {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// kept are the images that a plan keeps, deleted the others.
+func sides(p *plan.Plan) (kept, deleted map[pullable]bool) {
+	kept, deleted = map[pullable]bool{}, map[pullable]bool{}
+	for _, d := range p.Decisions {
+		side := kept
+		if d.Delete {
+			side = deleted
+		}
+		side[pullable{d.Repository, d.Digest.String()}] = true
+	}
+	return kept, deleted
+}
+
+// Law 1: every kept image that was whole before a run is whole after it.
+func TestKeptStaysWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		before := read(s.store).whole()
+		result := run(t, s.store, s)
+		after := read(s.store).whole()
+		kept, deleted := sides(result.Plan)
+		for i := range before {
+			if kept[i] && !after[i] {
+				t.Fatalf("%v was kept and whole, and is broken", i)
+			}
+			if !kept[i] && !deleted[i] {
+				t.Fatalf("%v has no decision", i)
+			}
+		}
+		for i := range deleted {
+			if read(s.store).linked(i.repository, i.digest) {
+				t.Fatalf("%v was to be deleted and is there", i)
+			}
+		}
+	})
+}
+
+// Every image has reasons, and all of them speak for its side.
+func TestReasonsMatchTheDecision(t *testing.T) {
+	drop := []reason.Code{reason.OwnerGone, reason.OwnerDone, reason.StaleOwner, reason.Untagged, reason.SubjectGone}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		for _, d := range check(t, s.store.ReadOnly(), s).Decisions {
+			if len(d.Reasons) == 0 {
+				t.Fatalf("%s@%s has no reason", d.Repository, d.Digest)
+			}
+			for _, r := range d.Reasons {
+				if slices.Contains(drop, r.Code) != d.Delete {
+					t.Fatalf("%s@%s: delete is %v for %v", d.Repository, d.Digest, d.Delete, d.Reasons)
+				}
+			}
+		}
+	})
+}
+
+// Law 2: a read that fails never deletes more than the same run without it.
+func TestFailedReadsDeleteNoMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		clean := s.store.Clone()
+		counted := fault.New(clean)
+		wanted := run(t, counted, s)
+		op := drawOp(t, counted.Ops())
+		broken := fault.New(s.store, fault.FailReadWhere(func(o fault.Op) bool { return o == op }))
+		result, err := app.Run(context.Background(), broken, nil, s.runRequest())
+		if err != nil {
+			return // refused as a whole
+		}
+		if lost := lostMore(read(clean), read(s.store)); lost != "" {
+			t.Fatalf("%s is gone only when %v fails\nclean: %s\nbroken: %s", lost, op, describe(wanted.Plan), describe(result.Plan))
+		}
+		if broken.Fired() && len(result.Plan.Inventory().Problems) == 0 && len(result.Outcome.Failed) == 0 {
+			t.Fatalf("%v failed and nothing tells of it", op)
+		}
+	})
+}
+
+// drawOp picks a read by name: several are under way at once, so their order
+// tells nothing.
+func drawOp(t *rapid.T, ops []fault.Op) fault.Op {
+	slices.SortFunc(ops, func(a, b fault.Op) int {
+		return strings.Compare(string(a.Kind)+a.Path, string(b.Kind)+b.Path)
+	})
+	return ops[rapid.IntRange(0, len(ops)-1).Draw(t, "failing read")]
+}
+
+// lostMore finds a link, a tag or a whole image that is left by the first and
+// not by the second. Content alone is no loss where nothing leads to it.
+func lostMore(clean, broken oracle) string {
+	for path := range clean.files {
+		if _, ok := broken.files[path]; !ok && strings.HasPrefix(path, root+"repositories/") {
+			return path
+		}
+	}
+	whole := broken.whole()
+	for i := range clean.whole() {
+		if !whole[i] {
+			return i.repository + "@" + i.digest
+		}
+	}
+	return ""
+}
+
+// describe writes a plan down for a failure's report.
+func describe(p *plan.Plan) string {
+	var b strings.Builder
+	for _, d := range p.Decisions {
+		fmt.Fprintf(&b, "\n  %s@%.19s %v delete=%v %v", d.Repository, d.Digest.String(), d.Tags, d.Delete, d.Reasons)
+	}
+	for _, problem := range p.Inventory().Problems {
+		fmt.Fprintf(&b, "\n  %s %.120s %.60s", problem.Code, problem.Path, problem.Detail)
+	}
+	return b.String()
+}
+
+// Law 3: stopped at any deletion, what is still listed and was whole is whole,
+// and the next run finishes the work.
+func TestCrashIsSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		before := read(s.store)
+		clean := s.store.Clone()
+		run(t, clean, s)
+		n := rapid.IntRange(1, 80).Draw(t, "crash at deletion")
+		_, _ = app.Run(context.Background(), fault.New(s.store, fault.CrashAtDelete(n)), nil, s.runRequest())
+		crashed := read(s.store)
+		stillWhole(t, before, crashed)
+		second := run(t, s.store, s)
+		compareAfterResume(t, read(clean), read(s.store), second)
+	})
+}
+
+func stillWhole(t *rapid.T, before, after oracle) {
+	whole := after.whole()
+	for i := range before.whole() {
+		if after.linked(i.repository, i.digest) && !whole[i] {
+			t.Fatalf("%v is listed and was whole, and is broken", i)
+		}
+	}
+	was := before.tags()
+	for tag, i := range after.tags() {
+		if before.whole()[was[tag]] && !whole[i] {
+			t.Fatalf("%s is listed and led to a whole image, and is broken", tag)
+		}
+	}
+}
+
+// compareAfterResume allows one difference: what a tag alone said to describe
+// a lost image is an ordinary untagged image when the tag is gone already, and
+// alone in its repository it is a collection of signatures.
+func compareAfterResume(t *rapid.T, clean, resumed oracle, second *app.Result) {
+	for path := range clean.files {
+		if _, ok := resumed.files[path]; !ok {
+			t.Fatalf("%s was deleted only after the first run was disturbed", path)
+		}
+	}
+	if slices.ContainsFunc(second.Plan.Decisions, leftBehind) {
+		return
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(clean.files)), slices.Sorted(maps.Keys(resumed.files))); diff != "" {
+		t.Fatalf("the second run did not finish the work (-clean +resumed):\n%s%s", diff, describe(second.Plan))
+	}
+}
+
+func leftBehind(d plan.Decision) bool {
+	attached := !slices.ContainsFunc(d.Tags, func(tag string) bool { return !strings.HasPrefix(tag, "sha256-") })
+	return !d.Delete && attached && (len(d.Tags) > 0 || !isClaimed(d.Repository))
+}
+
+// A deletion that fails keeps all that its image needs, and the next run
+// finishes.
+func TestFailedDeletionsAreSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		before := read(s.store)
+		clean := s.store.Clone()
+		run(t, clean, s)
+		n := rapid.IntRange(1, 80).Draw(t, "failing deletion")
+		result := run(t, fault.New(s.store, fault.FailDelete(n)), s)
+		after := read(s.store)
+		stillWhole(t, before, after)
+		if len(after.files) > len(read(clean).files) && len(result.Outcome.Failed) == 0 {
+			t.Fatal("a deletion failed and nothing tells of it")
+		}
+		second := run(t, s.store, s)
+		compareAfterResume(t, read(clean), read(s.store), second)
+	})
+}
+
+// Law 4: one more owner, reference or pin never deletes more.
+func TestMoreNeedNeverDeletesMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		_, deleted := sides(check(t, s.store, s))
+		more := s
+		more.owners.Rules = slices.Clone(s.owners.Rules)
+		if rapid.Bool().Draw(t, "owner") {
+			more.owners.Owners = append(slices.Clone(s.owners.Owners), anotherOwner(t, s.owners.Rules))
+		} else {
+			more.owners.References = append(slices.Clone(s.owners.References), anotherReference(t, s.store))
+		}
+		_, fewer := sides(check(t, s.store, more))
+		for i := range fewer {
+			if !deleted[i] {
+				t.Fatalf("%v is deleted only with one more need", i)
+			}
+		}
+	})
+}
+
+// anotherOwner is not the first object of its kind: that one may delete more.
+func anotherOwner(t *rapid.T, rules []refs.Rule) refs.Owner {
+	rule := rapid.IntRange(0, len(rules)-1).Draw(t, "rule of one more")
+	return refs.Owner{
+		Rule: rule,
+		Values: refs.Values{
+			Namespace: "ns", Name: rapid.SampledFrom([]string{"a", "b", "ns"}).Draw(t, "name of one more"),
+			UID: rapid.SampledFrom([]string{uidA, uidB, ""}).Draw(t, "uid of one more"),
+		},
+	}
+}
+
+func anotherReference(t *rapid.T, store *mem.Store) refs.Reference {
+	r := refs.Reference{Code: reason.Pinned, By: "one more"}
+	images := slices.Collect(maps.Keys(read(store).whole()))
+	if len(images) == 0 {
+		r.Repository, r.Whole = "apps/web", true
+		return r
+	}
+	slices.SortFunc(images, func(a, b pullable) int { return strings.Compare(a.repository+a.digest, b.repository+b.digest) })
+	d, err := image.ParseDigest(rapid.SampledFrom(images).Draw(t, "pinned").digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Digest = &d
+	return r
+}
+
+// Law 5: the same input gives the same plan, whatever the order of listings.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		first := check(t, s.store, s)
+		second := check(t, shuffled{s.store, rapid.Uint64().Draw(t, "seed")}, s)
+		if diff := cmp.Diff(first.Decisions, second.Decisions, cmp.Comparer(sameDigest)); diff != "" {
+			t.Fatalf("decisions differ:\n%s", diff)
+		}
+		if diff := cmp.Diff(first.Inventory().Problems, second.Inventory().Problems); diff != "" {
+			t.Fatalf("problems differ:\n%s", diff)
+		}
+		if first.Fingerprint() != second.Fingerprint() {
+			t.Fatal("steps differ")
+		}
+	})
+}
+
+func sameDigest(a, b image.Digest) bool { return a == b }
+
+// Law 6: what check says is freed is what run frees, to the byte and the item.
+func TestDryRunIsTheRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		planned := check(t, s.store.ReadOnly(), s)
+		result := run(t, s.store, s)
+		if planned.Fingerprint() != result.Plan.Fingerprint() {
+			t.Fatal("check and run plan differently")
+		}
+		if planned.Totals.ReclaimableBytes != result.Outcome.FreedBytes || len(result.Outcome.Failed) > 0 {
+			t.Fatalf("planned %d bytes, freed %d, failed %v", planned.Totals.ReclaimableBytes, result.Outcome.FreedBytes, result.Outcome.Failed)
+		}
+	})
+}
+
+// Law 7: a second run at the same clock plans nothing.
+func TestSecondRunIsEmpty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		run(t, s.store, s)
+		if second := run(t, s.store, s); len(slices.Concat(second.Plan.Steps(nil)...)) > 0 {
+			t.Fatalf("a second run deletes %v", slices.Concat(second.Plan.Steps(nil)...))
+		}
+	})
+}
+
+// Law 8: a tag that no rule claims stays, unless its form says that it only
+// describes another image.
+func TestUnclaimedTagsStay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		before := read(s.store).tags()
+		run(t, s.store, s)
+		after := read(s.store).tags()
+		for name, target := range before {
+			_, tag, _ := strings.Cut(name, ":")
+			if isClaimed(target.repository) || strings.HasPrefix(tag, "sha256-") {
+				continue
+			}
+			if after[name] != target {
+				t.Fatalf("%s is gone", name)
+			}
+		}
+	})
+}
+
+// Exclusive bytes are exclusive: added up they are never more than there is.
+func TestBytesAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := check(t, drawSample(t, false).store, drawSample(t, false))
+		sum := int64(0)
+		for _, d := range p.Decisions {
+			if d.Bytes.Exclusive < 0 || d.Bytes.Shared < 0 {
+				t.Fatalf("%v has negative bytes", d)
+			}
+			sum += d.Bytes.Exclusive
+		}
+		if sum > p.Totals.Bytes || p.Totals.Keep+p.Totals.Delete != p.Totals.Images {
+			t.Fatalf("%d exclusive bytes in %+v", sum, p.Totals)
+		}
+	})
+}
