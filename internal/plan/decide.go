@@ -101,7 +101,7 @@ func (p *Plan) measure() {
 	for id := range contents.Blobs() {
 		p.Totals.Bytes += max(contents.At(inventory.ID(id)).Size, 0)
 	}
-	p.Totals.ReclaimableBytes = Size(p.Steps(nil))
+	p.sweep(nil, func(_ int, item inventory.Item) { p.Totals.ReclaimableBytes += item.Size })
 }
 
 // users counts, up to two, the images that need each content for themselves.

@@ -81,13 +81,11 @@ func (p *Plan) countedBytes() int64 {
 		}
 	}
 	bytes := int64(0)
-	for _, phase := range p.Steps(func(item inventory.Item) bool { return done[item] }) {
-		for _, item := range phase {
-			if item.Kind != inventory.UploadFolder {
-				bytes += item.Size
-			}
+	p.sweep(func(item inventory.Item) bool { return done[item] }, func(_ int, item inventory.Item) {
+		if item.Kind != inventory.UploadFolder {
+			bytes += item.Size
 		}
-	}
+	})
 	return bytes
 }
 

@@ -70,6 +70,8 @@ type Plan struct {
 	via   []int // by image: the image that keeps it, or none
 	// subjects finds the images that something describes.
 	subjects map[image.Subject][]int
+	levels   []int // by image, of those that go
+	depth    int   // the deepest level, plus one
 }
 
 // Build makes the plan.
@@ -78,6 +80,7 @@ func Build(in Input) *Plan {
 	b.findRoots()
 	b.settle()
 	p := b.plan()
+	p.levels, p.depth = p.order()
 	p.measure()
 	p.limit()
 	return p

@@ -22,16 +22,9 @@ type Stays func(inventory.Item) bool
 // not depend on stays, so that a run can ask again after a failure and go on
 // with the phase it was at.
 func (p *Plan) Steps(stays Stays) [][]inventory.Item {
-	if stays == nil {
-		stays = func(inventory.Item) bool { return false }
-	}
-	s := newSweep(p, stays)
-	s.stand()
-	s.tags()
-	s.revisions()
-	s.repositories()
-	s.blobs()
-	return s.phases
+	phases := make([][]inventory.Item, p.phases())
+	p.sweep(stays, func(phase int, item inventory.Item) { phases[phase] = append(phases[phase], item) })
+	return phases
 }
 
 // Size is what the items' deletion frees, in bytes of content.
@@ -45,29 +38,35 @@ func Size(phases [][]inventory.Item) int64 {
 	return total
 }
 
+// phases is how many there are: a tag's three, one for each level of
+// revisions, then links, two kinds of blobs, uploads and repositories.
+func (p *Plan) phases() int { return 3 + p.depth + 5 }
+
+// sweep tells emit every item and its phase, in order within a phase.
+func (p *Plan) sweep(stays Stays, emit func(phase int, item inventory.Item)) {
+	if stays == nil {
+		stays = func(inventory.Item) bool { return false }
+	}
+	n := p.inv.Contents.Len()
+	s := &sweep{
+		Plan: p, stays: stays, tell: emit, standing: make([]bool, len(p.nodes)),
+		needed: make([]bool, n), mark: make([]uint32, n),
+	}
+	s.stand()
+	s.tags()
+	s.revisions()
+	s.repositories()
+	s.blobs()
+}
+
 // sweep works out what goes when the images that stand are known.
 type sweep struct {
 	*Plan
 	stays    Stays
-	standing []bool // by image
-	levels   []int  // by image, of those that the plan deletes
-	depth    int    // of the deepest level, plus one
-
-	needed []bool   // by content: some repository needs it
-	mark   []uint32 // by content: the repository with this number needs it
-	phases [][]inventory.Item
-}
-
-func newSweep(p *Plan, stays Stays) *sweep {
-	n := p.inv.Contents.Len()
-	s := &sweep{
-		Plan: p, stays: stays, standing: make([]bool, len(p.nodes)),
-		needed: make([]bool, n), mark: make([]uint32, n),
-	}
-	s.levels, s.depth = p.order()
-	const others = 3 + 5 // tags' three phases; links, two kinds of blobs, uploads, repositories
-	s.phases = make([][]inventory.Item, s.depth+others)
-	return s
+	standing []bool   // by image
+	needed   []bool   // by content: some repository needs it
+	mark     []uint32 // by content: the repository with this number needs it
+	tell     func(phase int, item inventory.Item)
 }
 
 // phase is the number of an item's phase. Revisions have one for each level.
@@ -81,10 +80,7 @@ func (s *sweep) phase(kind inventory.ItemKind, level int) int {
 	return int(kind) - 1 + s.depth
 }
 
-func (s *sweep) emit(item inventory.Item, level int) {
-	n := s.phase(item.Kind, level)
-	s.phases[n] = append(s.phases[n], item)
-}
+func (s *sweep) emit(item inventory.Item, level int) { s.tell(s.phase(item.Kind, level), item) }
 
 // stand marks the images that remain: the kept ones, those that something
 // stops from going, and all that either points at.

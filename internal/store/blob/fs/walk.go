@@ -6,8 +6,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"sync"
-	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -16,7 +14,7 @@ import (
 
 // workers is how many directories are read at once: more than a disk that is
 // cached needs, and about what hides the latency of one that is not.
-var workers = func() int { n, _ := strconv.Atoi(os.Getenv("W")); return n }()
+const workers = 16
 
 // walk is one call of Walk.
 type walk struct {
@@ -52,7 +50,7 @@ type scratch struct {
 	found   []task
 }
 
-func newScratch() *scratch { return &scratch{buffer: make([]byte, bufsz)} }
+func newScratch() *scratch { return &scratch{buffer: make([]byte, 32<<10)} }
 
 // Walk shows the files below dir. See blob.Reader.
 func (d *Driver) Walk(ctx context.Context, dir string, v blob.Visitor) error {
@@ -192,4 +190,3 @@ func (w *walk) follow(dir string) {
 	}
 	f.all()
 }
-var bufsz = func() int { n, _ := strconv.Atoi(os.Getenv("B")); return n }()
