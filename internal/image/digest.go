@@ -39,14 +39,32 @@ func ParseDigest(s string) (Digest, error) {
 
 func parseSHA256(s, hexSum string) (Digest, error) {
 	var d Digest
-	if len(hexSum) != hex.EncodedLen(len(d.sum)) || strings.ToLower(hexSum) != hexSum {
-		return Digest{}, fmt.Errorf("digest %q: want 64 lower-case hex digits", s)
+	if len(hexSum) != hex.EncodedLen(len(d.sum)) {
+		return Digest{}, errHex(s)
 	}
-	if _, err := hex.Decode(d.sum[:], []byte(hexSum)); err != nil {
-		return Digest{}, fmt.Errorf("digest %q: want 64 lower-case hex digits", s)
+	for i := range d.sum {
+		high, low := digit(hexSum[2*i]), digit(hexSum[2*i+1])
+		if high > 0xf || low > 0xf {
+			return Digest{}, errHex(s)
+		}
+		d.sum[i] = high<<4 | low
 	}
 	return d, nil
 }
+
+// digit is the value of a hexadecimal digit in lower case, which alone is valid
+// in a digest; anything else is more than 0xf.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}
+
+func errHex(s string) error { return fmt.Errorf("digest %q: want 64 lower-case hex digits", s) }
 
 // SHA256 is the sha256 digest of content.
 func SHA256(content []byte) Digest { return Digest{sum: sha256.Sum256(content)} }

@@ -93,8 +93,9 @@ const none = -1
 func (p *Plan) Inventory() *inventory.Inventory { return p.inv }
 
 // Via is the image that an image is kept for: the index that lists it or the
-// subject it describes. It is false for an image that is kept, or deleted, by
-// itself.
+// subject it describes. It is false where there is none, and the image is kept
+// or deleted by itself. Following it may lead round in a circle, as two images
+// can describe each other.
 func (p *Plan) Via(i int) (int, bool) { return p.via[i], p.via[i] != none }
 
 // Survivor is a kept image that its registry can serve, by which the registry

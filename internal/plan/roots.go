@@ -114,12 +114,15 @@ func (b *builder) judgeUntagged(r *repo, node *node) {
 	}
 }
 
+// judgeUntaggedClaim says of an owner that is done with all its images that it
+// is done with this one: a run that was cut short has taken the tag already,
+// and the next one must not meet the limit that this one did not.
 func judgeUntaggedClaim(node *node, claim refs.Claim) {
-	if !claim.Alive() {
-		node.drop = append(node.drop, claim.Judge("").Reason)
-		return
+	v := claim.Judge("")
+	if v.Keep {
+		v.Reason = reason.Reason{Code: reason.Untagged, Detail: "no tag leads to it"}
 	}
-	node.drop = append(node.drop, reason.Reason{Code: reason.Untagged, Detail: "no tag leads to it"})
+	node.drop = append(node.drop, v.Reason)
 }
 
 // judgeUnclaimed keeps an untagged image that no rule claims: people pull by

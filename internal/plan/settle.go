@@ -40,7 +40,7 @@ func (b *builder) spread() {
 		n := open[len(open)-1]
 		open = b.spreadFrom(n, open[:len(open)-1])
 	}
-	b.explainCandidates()
+	b.relate()
 }
 
 func (b *builder) spreadFrom(n int, open []int) []int {
@@ -104,21 +104,22 @@ func (b *builder) describersOf(n int) []int {
 	return found
 }
 
-// explainCandidates finds, for each candidate that is still kept for no reason
-// of its own, the kept image that it describes.
-func (b *builder) explainCandidates() {
+// relate finds, for each image that is kept and was not reached from another,
+// a kept image that lists it or that it describes: one more reason beside its
+// own, and the only one of a candidate.
+func (b *builder) relate() {
 	for n := range b.nodes {
 		if !b.kept[n] {
 			continue
 		}
-		for _, d := range b.describersOf(n) {
-			if b.nodes[d].candidate && b.via[d] == none {
-				b.keepFor(d, n, reason.SubjectKept)
+		for _, child := range b.children(n) {
+			if b.via[child] == none {
+				b.keepFor(child, n, reason.NeededByKept)
 			}
 		}
-		for _, child := range b.children(n) {
-			if b.nodes[child].candidate && b.via[child] == none {
-				b.keepFor(child, n, reason.NeededByKept)
+		for _, d := range b.describersOf(n) {
+			if b.via[d] == none {
+				b.keepFor(d, n, reason.SubjectKept)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 // Package blob is the smallest contract between Ebb and the place where a
 // registry keeps its files. Paths are relative to the storage's root, with
-// forward slashes and without a leading one.
+// forward slashes and without a leading one; every function answers a path that
+// CheckPath refuses with an error that wraps fs.ErrInvalid.
 //
 // It knows nothing of registries, images or plans. Reading and deleting are
 // separate interfaces, so that a dry run can be given a driver that is not
@@ -78,7 +79,9 @@ type Lock interface {
 	// Beat tells others that the holder lives. It returns an error that
 	// wraps ErrLockLost when the lock is no longer this holder's.
 	Beat(ctx context.Context) error
-	// Release gives the lock back and removes its file.
+	// Release gives the lock back and removes its file. It returns an error
+	// that wraps ErrLockLost, and removes nothing, when the lock is no longer
+	// this holder's. A second call does nothing.
 	Release(ctx context.Context) error
 }
 
@@ -118,7 +121,9 @@ type Visitor struct {
 	// this storage.
 	Link func(link, target string)
 	// Fail is told of a path that could not be listed or looked at: whatever
-	// is there stays unknown.
+	// is there stays unknown, even if the error wraps fs.ErrNotExist because
+	// it vanished meanwhile. A symbolic link that leads nowhere is told
+	// without asking Enter: it may as well be a file.
 	Fail func(path string, err error)
 }
 

@@ -96,7 +96,7 @@ func (d *Driver) dangling(path string) bool {
 	var st unix.Stat_t
 	for path != "" {
 		if statAt(unix.AT_FDCWD, d.full(path), &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			return kindOf(&st) == isLink
+			return kindOf(&st) == isLink && statAt(unix.AT_FDCWD, d.full(path), &st, 0) != nil
 		}
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 	}

@@ -292,22 +292,30 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestReadMeetsTheEnd(t *testing.T) {
 	w := writable(t, t.TempDir())
 	path := filepath.Join(w.root, "f")
-	for name, size := range map[string]int64{"grows": 300_000, "shrinks": 70_000} {
-		if err := os.WriteFile(path, make([]byte, 100_000), 0o644); err != nil {
+	tests := []struct {
+		name         string
+		before, size int64
+	}{
+		{"grows", 100_000, 300_000},
+		{"shrinks", 100_000, 70_000},
+		{"fills the buffer and grows", 64 << 10, 300_000},
+	}
+	for _, test := range tests {
+		if err := os.WriteFile(path, make([]byte, test.before), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		total := int64(0)
 		entry, err := w.Read(t.Context(), "f", writerFunc(func(p []byte) (int, error) {
 			if total == 0 {
-				if err := os.Truncate(path, size); err != nil {
+				if err := os.Truncate(path, test.size); err != nil {
 					t.Error(err)
 				}
 			}
 			total += int64(len(p))
 			return len(p), nil
 		}))
-		if err != nil || total != size || entry.Size != size {
-			t.Errorf("file that %s: read %d, entry says %d, want %d, %v", name, total, entry.Size, size, err)
+		if err != nil || total != test.size || entry.Size != test.size {
+			t.Errorf("file that %s: read %d, entry says %d, want %d, %v", test.name, total, entry.Size, test.size, err)
 		}
 	}
 	short := writerFunc(func(p []byte) (int, error) { return len(p) - 1, nil })
@@ -316,15 +324,19 @@ func TestReadMeetsTheEnd(t *testing.T) {
 	}
 }
 
-// Files in /proc have a size of zero, whatever they hold.
-func TestReadOfUnknownSize(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
+// Files in /proc have a size of zero, whatever they hold, and are handed out a
+// page at a time, as a file on a network may be.
+func TestReadInPieces(t *testing.T) {
+	whole, err := os.ReadFile("/proc/self/smaps")
+	if err != nil || len(whole) < 3*os.Getpagesize() {
+		t.Skip("needs a large file in /proc: ", err)
 	}
-	w := writable(t, "/proc/self")
 	var got bytes.Buffer
-	entry, err := w.Read(t.Context(), "status", &got)
-	if err != nil || got.Len() == 0 || entry.Size != int64(got.Len()) {
+	entry, err := writable(t, "/proc/self").Read(t.Context(), "smaps", &got)
+	if err != nil || entry.Size != int64(got.Len()) {
 		t.Errorf("read %d, entry says %d, %v", got.Len(), entry.Size, err)
+	}
+	if got.Len() < len(whole)/2 { // the process maps more or less meanwhile
+		t.Errorf("read %d, want about %d", got.Len(), len(whole))
 	}
 }

@@ -245,8 +245,11 @@ func TestRootIsALink(t *testing.T) {
 
 // A path that ends behind a dangling link is unknown, not absent.
 func TestDanglingIsNotAbsent(t *testing.T) {
-	top := lay(t, "root/a/f", "root/l -> ../nowhere", "root/a/m -> ../l")
+	top := lay(t, "root/a/f", "root/l -> ../nowhere", "root/a/m -> ../l", "root/good -> a")
 	w := openAtTop(t, top)
+	if _, err := w.Stat(t.Context(), "good/absent"); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("absent behind a link that is whole: %v", err)
+	}
 	for _, path := range []string{"l", "l/x", "l/x/y", "a/m", "a/m/x"} {
 		_, statErr := w.Stat(t.Context(), path)
 		_, readErr := w.Read(t.Context(), path, &bytes.Buffer{})
