@@ -29,7 +29,7 @@ type Digest struct {
 // ParseDigest reads "algorithm:hex" as the OCI image specification writes it.
 func ParseDigest(s string) (Digest, error) {
 	if hexSum, ok := strings.CutPrefix(s, "sha256:"); ok {
-		return parseSHA256(s, hexSum)
+		return parseSHA256(hexSum)
 	}
 	if err := digest.Digest(s).Validate(); err != nil {
 		return Digest{}, fmt.Errorf("digest %q: %w", s, err)
@@ -37,15 +37,23 @@ func ParseDigest(s string) (Digest, error) {
 	return Digest{other: unique.Make(s)}, nil
 }
 
-func parseSHA256(s, hexSum string) (Digest, error) {
+// JoinDigest is ParseDigest for the two parts around the colon.
+func JoinDigest(algorithm, encoded string) (Digest, error) {
+	if algorithm == "sha256" {
+		return parseSHA256(encoded)
+	}
+	return ParseDigest(algorithm + ":" + encoded)
+}
+
+func parseSHA256(hexSum string) (Digest, error) {
 	var d Digest
 	if len(hexSum) != hex.EncodedLen(len(d.sum)) {
-		return Digest{}, errHex(s)
+		return Digest{}, errHex(hexSum)
 	}
 	for i := range d.sum {
 		high, low := digit(hexSum[2*i]), digit(hexSum[2*i+1])
 		if high > 0xf || low > 0xf {
-			return Digest{}, errHex(s)
+			return Digest{}, errHex(hexSum)
 		}
 		d.sum[i] = high<<4 | low
 	}
@@ -64,7 +72,7 @@ func digit(c byte) byte {
 	return 0xff
 }
 
-func errHex(s string) error { return fmt.Errorf("digest %q: want 64 lower-case hex digits", s) }
+func errHex(s string) error { return fmt.Errorf("digest %q: want 64 lower-case hex digits", "sha256:"+s) }
 
 // SHA256 is the sha256 digest of content.
 func SHA256(content []byte) Digest { return Digest{sum: sha256.Sum256(content)} }

@@ -67,7 +67,15 @@ func Run(ctx context.Context, driver Driver, progress *registry.Progress, req Ru
 	defer stop()
 	r.lock = lock
 	result, err := r.locked(ctx)
-	return result, errors.Join(err, lock.Release(context.WithoutCancel(ctx)))
+	return result, errors.Join(why(ctx, err), lock.Release(context.WithoutCancel(ctx)))
+}
+
+// why says what ended the context, where an error only says that it ended.
+func why(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 type run struct {

@@ -92,20 +92,23 @@ func placeOf(path string) place {
 // linkDigest reads the digest from the path of a link's folder below dir, as
 // "sha256/<hex>".
 func linkDigest(part, dir string) (image.Digest, bool) {
-	algorithm, encoded, ok := strings.Cut(strings.TrimPrefix(part, dir+"/"), "/")
-	if !ok || strings.Contains(encoded, "/") {
+	rest, below := strings.CutPrefix(part, dir+"/")
+	algorithm, encoded, ok := strings.Cut(rest, "/")
+	if !below || !ok {
 		return image.Digest{}, false
 	}
-	d, err := image.ParseDigest(algorithm + ":" + encoded)
+	d, err := image.JoinDigest(algorithm, encoded)
 	return d, err == nil
 }
 
 // blobDigest reads the digest from the path of a blob's folder.
 func blobDigest(dir string) (image.Digest, bool) {
-	parts := strings.Split(strings.TrimPrefix(dir, blobs+"/"), "/")
-	if len(parts) != 3 || !strings.HasPrefix(parts[2], parts[1]) || len(parts[1]) != 2 {
+	rest, below := strings.CutPrefix(dir, blobs+"/")
+	algorithm, rest, _ := strings.Cut(rest, "/")
+	short, encoded, ok := strings.Cut(rest, "/")
+	if !below || !ok || len(short) != 2 || !strings.HasPrefix(encoded, short) {
 		return image.Digest{}, false
 	}
-	d, err := image.ParseDigest(parts[0] + ":" + parts[2])
+	d, err := image.JoinDigest(algorithm, encoded)
 	return d, err == nil
 }

@@ -85,7 +85,7 @@ func (s *Store) top(ctx context.Context) ([]string, error) {
 	return found.sorted(), errors.Join(err, failed)
 }
 
-// AnyImage finds some image of the storage without reading it all.
+// AnyImage finds some image that its registry can serve, without reading all.
 func (s *Store) AnyImage(ctx context.Context) (repository string, d image.Digest, found bool, err error) {
 	walking, stop := context.WithCancel(ctx)
 	defer stop()
@@ -97,7 +97,7 @@ func (s *Store) AnyImage(ctx context.Context) (repository string, d image.Digest
 			p := placeOf(e.Path)
 			part, isLink := strings.CutSuffix(p.part, "/link")
 			digest, ok := linkDigest(part, revisionsDir)
-			if !isLink || !ok || !strings.HasPrefix(part, revisionsDir+"/") {
+			if !isLink || !ok || !s.readable(walking, digest) {
 				return
 			}
 			result.do(func() { repository, d, found = p.repository, digest, true })
@@ -111,6 +111,16 @@ func (s *Store) AnyImage(ctx context.Context) (repository string, d image.Digest
 		err = nil
 	}
 	return repository, d, found, errors.Join(err, ctx.Err())
+}
+
+// readable tells whether a manifest is there and sound.
+func (s *Store) readable(ctx context.Context, d image.Digest) bool {
+	content, _, err := blob.ReadFile(ctx, s.reader, blobPath(d), manifestLimit)
+	if err != nil || !d.Matches(content) {
+		return false
+	}
+	_, err = image.ParseManifest(content)
+	return err == nil
 }
 
 func sample(names []string) string {

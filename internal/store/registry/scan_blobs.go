@@ -49,14 +49,13 @@ func (s *scan) readBlobs(ctx context.Context) error {
 }
 
 func (s *scan) enterBlobs(dir string) blob.Step {
-	parts := strings.Split(strings.TrimPrefix(dir, blobs+"/"), "/")
 	_, isBlob := blobDigest(dir)
 	switch {
 	case isBlob:
 		return blob.Only("data")
-	case len(parts) == 1 && parts[0] == "lost+found":
+	case dir == blobs+"/lost+found":
 		return blob.Skip()
-	case len(parts) < 3:
+	case strings.Count(dir[len(blobs):], "/") < 3:
 		return blob.List()
 	}
 	s.locked(func() { s.report(dir, inventory.UnexpectedContent, "its name is no digest") })

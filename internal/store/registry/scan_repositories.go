@@ -109,7 +109,7 @@ func (s *scan) link(e blob.Entry, repository, part, links string) {
 	s.locked(func() {
 		if links == layersDir && mayBeRenamed(d) {
 			s.renamed = append(s.renamed, renamed{repository, d})
-		} else if want := int64(len(d.String())); e.Size != want {
+		} else if want := int64(len(part) - len(links+"/")); e.Size != want {
 			s.report(e.Path, inventory.LinkDamaged, fmt.Sprintf("has %d bytes where its digest takes %d", e.Size, want))
 		}
 		r := s.repository(repository)
