@@ -92,12 +92,12 @@ type Residue struct {
 
 // Inventory is a registry's storage at one time.
 type Inventory struct {
-	Contents     *Contents
-	Manifests    map[ID]*Manifest
+	Contents  *Contents
+	Manifests map[ID]*Manifest
 	// Stored says under which digests content lies that was uploaded under
 	// another one: distribution stores a sha512 upload by its sha256 digest
 	// and lets the layer link of the first name the second.
-	Stored map[ID][]ID
+	Stored       map[ID][]ID
 	Repositories []Repository // by name
 	Problems     []Problem    // by path
 	Residue      []Residue    // of blobs

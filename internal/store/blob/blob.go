@@ -160,16 +160,21 @@ func (s Step) Leaf() (string, bool) { return s.leaf, s.op == opOnly }
 // ReadFile reads a whole file of at most limit bytes; a larger one yields
 // ErrTooLarge.
 func ReadFile(ctx context.Context, r Reader, path string, limit int64) ([]byte, Entry, error) {
-	buffer := limited{limit: limit}
-	entry, err := r.Read(ctx, path, &buffer)
+	var buffer bytes.Buffer
+	entry, err := ReadInto(ctx, r, path, limit, &buffer)
 	if err != nil {
 		return nil, entry, err
 	}
 	return buffer.Bytes(), entry, nil
 }
 
+// ReadInto is ReadFile into a buffer, which may be used again.
+func ReadInto(ctx context.Context, r Reader, path string, limit int64, buffer *bytes.Buffer) (Entry, error) {
+	return r.Read(ctx, path, &limited{Buffer: buffer, limit: limit})
+}
+
 type limited struct {
-	bytes.Buffer
+	*bytes.Buffer
 	limit int64
 }
 

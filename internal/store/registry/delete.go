@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -34,19 +32,10 @@ func NewWritable(reader blob.Reader, deleter blob.Deleter, progress *Progress) *
 func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 	errs := make([]error, len(items))
 	parts := make([]parts, len(items))
-	group := errgroup.Group{}
-	group.SetLimit(readers)
-	for i, item := range items {
-		if simple(item) {
-			parts[i] = linkParts(item)
-			continue
-		}
-		group.Go(func() error {
-			parts[i], errs[i] = w.look(ctx, item)
-			return nil
-		})
-	}
-	_ = group.Wait() // each error has its place
+	_ = each(ctx, len(items), readers, func(ctx context.Context, i int) error {
+		parts[i], errs[i] = w.look(ctx, items[i])
+		return nil // each error has its place
+	})
 	w.deleteParts(ctx, items, parts, errs)
 	w.progress.Deleted.Add(int64(len(items)))
 	return errs
@@ -78,8 +67,11 @@ func linkParts(item inventory.Item) parts {
 	return parts{must: []string{dir + "/data", dir + "/"}}
 }
 
-// look finds the parts of an item that has more than one file.
+// look finds the parts of an item.
 func (w *Writable) look(ctx context.Context, item inventory.Item) (parts, error) {
+	if simple(item) {
+		return linkParts(item), nil
+	}
 	switch item.Kind {
 	case inventory.TagHistory:
 		return w.tree(ctx, Path(item))

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
@@ -81,42 +79,42 @@ func (s *scan) readWave(ctx context.Context, wave []inventory.ID) error {
 	for i, id := range wave {
 		rows[i] = s.contents.At(id)
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	for i, id := range wave {
-		group.Go(func() error { return s.readManifest(ctx, id, rows[i]) })
-	}
-	return group.Wait()
+	return each(ctx, len(wave), readers, func(ctx context.Context, i int) error {
+		s.readManifest(ctx, wave[i], rows[i])
+		return ctx.Err()
+	})
 }
 
-func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.Content) error {
+func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.Content) {
 	defer s.progress.Manifests.Add(1)
-	d := row.Digest
-	if row.Size == inventory.Absent {
-		s.locked(func() { s.unsound[id] = true }) // told with each revision that names it
-		return nil
-	}
-	if row.Size == inventory.Unknown { // told already; its age is not known either
+	switch row.Size {
+	case inventory.Absent: // told with each revision that names it
+		s.locked(func() { s.unsound[id] = true })
+	case inventory.Unknown: // told already; its age is not known either
 		s.locked(func() { s.unread[id] = true })
-		return nil
+	default:
+		s.small.read(ctx, s.reader, blobPath(row.Digest), manifestLimit, func(content []byte, _ blob.Entry, err error) {
+			s.takeManifest(id, row.Digest, content, err)
+		})
 	}
-	content, _, err := blob.ReadFile(ctx, s.reader, blobPath(d), manifestLimit)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+}
+
+// takeManifest sorts what was read into what is understood, what is not, what
+// is damaged and what could not be read.
+func (s *scan) takeManifest(id inventory.ID, d image.Digest, content []byte, err error) {
 	if err != nil && !errors.Is(err, blob.ErrTooLarge) {
 		s.locked(func() {
 			s.report(blobPath(d), inventory.NotListed, err.Error())
 			s.unread[id] = true
 		})
-		return nil
+		return
 	}
 	if err == nil && !d.Matches(content) {
 		err = errors.New("its content does not match its digest")
 	}
 	if err != nil {
 		s.unsoundManifest(id, d, inventory.ManifestUnread, err)
-		return nil
+		return
 	}
 	parsed, err := image.ParseManifest(content)
 	switch {
@@ -128,7 +126,6 @@ func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.
 		m := s.intern(parsed)
 		s.locked(func() { s.manifests[id] = m })
 	}
-	return nil
 }
 
 func (s *scan) unsoundManifest(id inventory.ID, d image.Digest, code inventory.ProblemCode, err error) {

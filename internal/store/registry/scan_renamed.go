@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
@@ -24,12 +22,10 @@ func mayBeRenamed(d image.Digest) bool { return d.Algorithm() != "sha256" }
 // readRenamed reads the layer links whose path does not tell where the content
 // lies. One that can not be read leaves in doubt what its repository needs.
 func (s *scan) readRenamed(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	for _, link := range s.renamed {
-		group.Go(func() error { return s.readRename(ctx, link) })
-	}
-	if err := group.Wait(); err != nil {
+	err := each(ctx, len(s.renamed), readers, func(ctx context.Context, i int) error {
+		return s.readRename(ctx, s.renamed[i])
+	})
+	if err != nil {
 		return err
 	}
 	for id, targets := range s.stored {

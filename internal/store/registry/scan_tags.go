@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
@@ -22,12 +20,10 @@ const linkLimit = 1 << 10
 
 // readTags finds every repository's tags and reads what they name.
 func (s *scan) readTags(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	for _, name := range sortedKeys(s.repositories) {
-		group.Go(func() error { return s.readTagsOf(ctx, name) })
-	}
-	return group.Wait()
+	names := sortedKeys(s.repositories)
+	return each(ctx, len(names), readers, func(ctx context.Context, i int) error {
+		return s.readTagsOf(ctx, names[i])
+	})
 }
 
 func (s *scan) readTagsOf(ctx context.Context, repository string) error {

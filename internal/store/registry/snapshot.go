@@ -38,6 +38,7 @@ func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
 // scan is a snapshot in the making.
 type scan struct {
 	*Store
+	small     small
 	contents  *inventory.Contents
 	manifests map[inventory.ID]*inventory.Manifest
 	// unsound are the manifests that tell nothing of their needs, unread those

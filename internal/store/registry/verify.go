@@ -10,8 +10,6 @@ import (
 	"hash"
 	"io"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
@@ -25,13 +23,9 @@ const hashers = 8
 // not hold their digest. The only error is the context's.
 func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	for i := range inv.Repositories {
-		r := &inv.Repositories[i]
-		group.Go(func() error { return v.links(ctx, inv, r) })
-	}
-	err := group.Wait()
+	err := each(ctx, len(inv.Repositories), readers, func(ctx context.Context, i int) error {
+		return v.links(ctx, inv, &inv.Repositories[i])
+	})
 	return inventory.SortProblems(v.problems), err
 }
 
@@ -39,13 +33,9 @@ func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]in
 // match their digest. The only error is the context's.
 func (s *Store) VerifyContents(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(hashers)
-	for i := range inv.Contents.Blobs() {
-		d := inv.Contents.Digest(inventory.ID(i))
-		group.Go(func() error { return v.content(ctx, d) })
-	}
-	err := group.Wait()
+	err := each(ctx, inv.Contents.Blobs(), hashers, func(ctx context.Context, i int) error {
+		return v.content(ctx, inv.Contents.Digest(inventory.ID(i)))
+	})
 	return inventory.SortProblems(v.problems), err
 }
 
