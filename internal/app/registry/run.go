@@ -23,6 +23,8 @@ type RunRequest struct {
 	// Approve is shown the plan before anything is deleted; false ends the run
 	// without an error. Nil approves.
 	Approve func(*plan.Plan) (bool, error)
+	// Planned is told the plan that is about to be carried out; nil: nobody is.
+	Planned func(*plan.Plan)
 	// Named is what a stored plan deletes; nil without one.
 	Named plan.Named
 	// Clock tells when the run starts and ends.
@@ -176,6 +178,9 @@ func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 			return r.finish(), err
 		}
 		p = again
+	}
+	if r.Planned != nil {
+		r.Planned(p)
 	}
 	before := r.free(ctx)
 	r.result.Outcome = execute.Run{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 
@@ -88,17 +89,21 @@ func cut(path, middle, end string) (before, after string, ok bool) {
 	return before, after, ok && ended
 }
 
+// Target is the digest that an image has by now.
+func (v View) Target(ref Ref) string {
+	if strings.Contains(ref.Name, ":") {
+		return ref.Name
+	}
+	return string(v[world.TagLink(ref.Repository, ref.Name)])
+}
+
 // Parts is what a registry serves of an image: itself, its children at any
 // depth, configs and layers, each with right content; and what it should serve
 // and does not. A child that the repository does not have is not counted as
 // missing: an index may be sparse.
 func (v View) Parts(ref Ref) (served map[string]bool, missing []string) {
 	p := parts{View: v, repo: ref.Repository, served: map[string]bool{}}
-	target := ref.Name
-	if !strings.Contains(target, ":") {
-		target = string(v[world.TagLink(ref.Repository, ref.Name)])
-	}
-	p.manifest(target)
+	p.manifest(v.Target(ref))
 	slices.Sort(p.missing)
 	return p.served, p.missing
 }
@@ -181,11 +186,10 @@ func (p *parts) absent(needed bool, key string) {
 }
 
 // Lost is what was served of an image before and is not any more.
-func Lost(before, after View, ref Ref) []string {
-	had, _ := before.Parts(ref)
+func Lost(before *Known, after View, ref Ref) []string {
 	has, _ := after.Parts(ref)
 	var lost []string
-	for part := range had {
+	for part := range before.of(ref).served {
 		if !has[part] {
 			lost = append(lost, part)
 		}
@@ -193,3 +197,28 @@ func Lost(before, after View, ref Ref) []string {
 	slices.Sort(lost)
 	return lost
 }
+
+// Known is a view that does not change any more and remembers its parts. It is
+// for concurrent use.
+type Known struct {
+	View
+	mu    sync.Mutex
+	parts map[Ref]parts
+}
+
+// Remember makes a view known.
+func Remember(v View) *Known { return &Known{View: v, parts: map[Ref]parts{}} }
+
+func (k *Known) of(ref Ref) parts {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, ok := k.parts[ref]
+	if !ok {
+		p.served, p.missing = k.Parts(ref)
+		k.parts[ref] = p
+	}
+	return p
+}
+
+// Whole tells whether nothing of an image was missing.
+func (k *Known) Whole(ref Ref) bool { return len(k.of(ref).missing) == 0 }

@@ -28,6 +28,9 @@ import (
 type Client struct {
 	Host   string
 	Sparse bool // PullWhole leaves out children of an index that are absent
+	// HTTP sends what PullWhole asks; nil is the usual client. A test may give
+	// one that needs no connection.
+	HTTP *http.Client
 }
 
 // PushImage writes an image with all its parts and returns its digest. Without

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	_ "crypto/sha512" // digests may be sha512
 	"encoding/json"
@@ -129,7 +130,7 @@ func (p *pull) get(ctx context.Context, what string, use func(http.Header, io.Re
 		"application/vnd.docker.distribution.manifest.v2+json",
 		"application/vnd.docker.distribution.manifest.list.v2+json", "*/*",
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := cmp.Or(p.client.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,58 @@
+package registry
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ebb-io/ebb/internal/plan"
+	"github.com/ebb-io/ebb/internal/report"
+)
+
+// ask shows what will go and wants the whole word: no letter hit by chance
+// deletes anything. Where nothing goes there is nothing to ask.
+func (r *run) ask(ctx context.Context, p *plan.Plan) (bool, error) {
+	stays := r.stays()
+	if !deletes(p, stays) {
+		return true, nil
+	}
+	r.shown.Stop()
+	defer r.goOn()
+	r.warn(p)
+	if _, err := fmt.Fprintf(r.Err, "%sStorage: %s\nType yes to delete: ",
+		report.AskText(p, stays, r.View(r.Err)), report.Escape(r.storage.path)); err != nil {
+		return false, err
+	}
+	answer, err := r.readLine(ctx)
+	return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
+}
+
+// goOn begins the progress anew: what was read before the question is read
+// again after it.
+func (r *run) goOn() {
+	r.progress.Blobs.Store(0)
+	r.progress.Repositories.Store(0)
+	r.progress.Manifests.Store(0)
+	r.progress.ToRead.Store(0)
+	r.shown.Resume()
+}
+
+// readLine waits for an answer, or for a signal.
+func (r *run) readLine(ctx context.Context) (string, error) {
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(r.In).ReadString('\n') // an end without an answer is a no
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		if !strings.HasSuffix(line, "\n") {
+			_, _ = fmt.Fprintln(r.Err)
+		}
+		return line, nil
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(r.Err)
+		return "", context.Cause(ctx)
+	}
+}

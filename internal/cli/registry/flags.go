@@ -1,0 +1,62 @@
+package registry
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/policy"
+)
+
+// planFlags are the flags that shape a plan.
+type planFlags struct {
+	storage    string
+	owners     cli.List
+	repository cli.List
+	exclude    cli.List
+	keep       cli.List
+	keepFrom   cli.List
+	policy     policy.Policy // but for its scope
+}
+
+func addStorage(flags *pflag.FlagSet, to *string) {
+	flags.StringVar(to, "storage", "", "the registry's storage: a folder, as `URL` or path")
+}
+
+func (f *planFlags) add(flags *pflag.FlagSet) {
+	f.policy = policy.Default()
+	f.owners.Kind = "PATH"
+	f.repository = cli.List{Parse: parseGlob, Commas: true, Kind: "PATTERN"}
+	f.exclude = f.repository
+	f.keep = cli.List{Parse: checkPin, Commas: true, Kind: "REF"}
+	f.keepFrom.Kind = "FILE"
+
+	addStorage(flags, &f.storage)
+	flags.Var(&f.owners, "owners", "file or folder with what kubectl get -o yaml wrote")
+	flags.Var(&f.keep, "keep", "keep this image, or with no tag and digest this whole repository")
+	flags.Var(&f.keepFrom, "keep-from", "the same from a file, one a line")
+	flags.Var(&f.repository, "repository", "clean only these repositories: * stands for anything within a part of a name, ** for anything")
+	flags.Var(&f.exclude, "exclude", "do not clean these repositories")
+	flags.Var(age{&f.policy.MinAge}, "min-age", "keep what was touched more recently")
+	flags.Var(age{&f.policy.UploadAge}, "upload-age", "keep unfinished uploads that were touched more recently")
+	flags.BoolVar(&f.policy.DeleteUntagged, "delete-untagged", false, "also delete untagged images that no owner rule claims")
+	flags.Var(age{&f.policy.UntaggedAge}, "untagged-age", "how old those must be")
+	flags.Var(share{&f.policy.MaxDeleteShare}, "max-delete-share", "refuse to delete more of all images, or of all bytes")
+}
+
+// scope reads the patterns, which were checked as they were given.
+func scope(include, exclude []string) (policy.Scope, error) {
+	var s policy.Scope
+	for _, part := range []struct {
+		texts []string
+		to    *[]policy.Glob
+	}{{include, &s.Include}, {exclude, &s.Exclude}} {
+		for _, text := range part.texts {
+			g, err := policy.ParseGlob(text)
+			if err != nil {
+				return s, err
+			}
+			*part.to = append(*part.to, g)
+		}
+	}
+	return s, nil
+}

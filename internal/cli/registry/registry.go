@@ -1,0 +1,27 @@
+// Package registry is the command line of a registry's storage: check, run,
+// explain, verify and unlock.
+//
+// It asks, shows and maps errors to exit codes. It refuses to decide what is
+// deleted, and opens a storage for writing in run and unlock alone.
+package registry
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ebb-io/ebb/internal/cli"
+)
+
+// Group is the registry's part of the command line.
+func Group() cli.Group { return cli.Group{Command: command, Code: code} }
+
+func command(app *cli.App) *cobra.Command {
+	group := &cobra.Command{
+		Use:   "registry",
+		Short: "See and reclaim what a registry's storage no longer needs",
+		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
+  ebb registry explain apps/web:v3 --storage /var/lib/registry --owners owners.yaml`,
+	}
+	cli.Parent(group)
+	group.AddCommand(checkCommand(app), runCommand(app), explainCommand(app), verifyCommand(app), unlockCommand(app))
+	return group
+}

@@ -1,0 +1,53 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/spf13/cobra"
+
+	app "github.com/ebb-io/ebb/internal/app/registry"
+	"github.com/ebb-io/ebb/internal/cli"
+)
+
+func unlockCommand(a *cli.App) *cobra.Command {
+	var location string
+	cmd := &cobra.Command{
+		Use:     "unlock",
+		Short:   "Remove the lock of a run that is gone",
+		Example: "  ebb registry unlock --storage /var/lib/registry",
+		Long: `A run that ended without giving its lock back does not stand in the way of the
+next one on a local disk. On a network file system the next one waits ten minutes
+for a sign of life; this command does not, unless the holder is known to live.`,
+		Args: cli.NoArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := configure(a, cmd); err != nil {
+				return err
+			}
+			return unlock(a, cmd, location)
+		},
+	}
+	addStorage(cmd.Flags(), &location)
+	return cmd
+}
+
+func unlock(a *cli.App, cmd *cobra.Command, location string) error {
+	s, err := parseStorage(location)
+	if err != nil {
+		return err
+	}
+	driver, err := s.openWritable()
+	if err != nil {
+		return err
+	}
+	said := "the lock is removed"
+	switch err := app.Unlock(cmd.Context(), driver); {
+	case errors.Is(err, iofs.ErrNotExist):
+		said = "there is no lock"
+	case err != nil:
+		return s.explain(err)
+	}
+	_, err = fmt.Fprintf(a.Out, "%s: %s\n", s.path, said)
+	return err
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newRoot(app *App, groups []Group) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ebb",
+		Short: "Ebb brings container-image storage down to what is still in use, and proves that it kept the rest.",
+		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
+  ebb registry run --storage /var/lib/registry --owners owners.yaml --registry https://registry.example.org
+  ebb registry explain apps/web:v3 --storage /var/lib/registry`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+	}
+	Parent(root)
+	app.Common.add(root.PersistentFlags())
+	root.SetIn(app.In)
+	root.SetOut(app.Out)
+	root.SetErr(app.Err)
+	root.SetHelpFunc(help)
+	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(flagError)
+	for _, g := range groups {
+		root.AddCommand(g.Command(app))
+	}
+	root.AddCommand(versionCommand(app))
+	addCompletion(root)
+	return root
+}
+
+// flagError says it of the flag as it is called, and what its value lacks.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return Usagef("--%s: %w (see %s --help)", invalid.GetFlag().Name, invalid.Unwrap(), cmd.CommandPath())
+	}
+	return Usagef("%w (see %s --help)", err, cmd.CommandPath())
+}
+
+// addCompletion adds cobra's command, which takes any word in silence.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd("completion")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Short = "Write a script that completes commands in a shell"
+		Parent(cmd)
+		for _, shell := range cmd.Commands() {
+			shell.Args = NoArgs()
+		}
+	}
+}
+
+// Parent makes a command that only holds others: alone it shows its help, and
+// a word that it does not know is a mistake.
+func Parent(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return Usagef("unknown command %q for %q%s (see %s --help)",
+			args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])), cmd.CommandPath())
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+func didYouMean(suggestions []string) string {
+	if len(suggestions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", suggestions[0])
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ebb-io/ebb/internal/report"
+)
+
+// version is what the build says of itself.
+type version struct {
+	report.Kind
+	Version  string `json:"version"`
+	Revision string `json:"revision"` // of the source; empty where it is not known
+	Modified bool   `json:"modified"` // the source had changes beside the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionCommand(app *App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the program's version",
+		Example: "  ebb version\n  ebb version -o json",
+		Args:    NoArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.Configure(cmd, nil); err != nil {
+				return err
+			}
+			v := buildVersion()
+			text := func() []byte { return []byte(v.String() + "\n") }
+			return app.Print(func() any { return v }, text, text)
+		},
+	}
+}
+
+func buildVersion() version {
+	v := version{
+		Kind:    report.Kind{APIVersion: report.APIVersion, Kind: "Version"},
+		Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (v version) String() string {
+	text := "ebb " + v.Version
+	if v.Revision != "" {
+		text += fmt.Sprintf(" (%.12s)", v.Revision)
+	}
+	return text + " " + v.Go + " " + v.Platform
+}
