@@ -120,6 +120,9 @@ func (r Run) batch(ctx context.Context, items []inventory.Item, out *Outcome) er
 }
 
 func (out *Outcome) count(item inventory.Item) {
+	if item.Residue {
+		return
+	}
 	out.FreedBytes += item.Size
 	switch item.Kind {
 	case inventory.TagLink:

@@ -28,6 +28,9 @@ type Item struct {
 	Unread bool
 	Upload string // ID of an UploadFolder
 	Size   int64  // bytes of content that its deletion frees; links count nothing
+	// Residue says that only an empty folder is left of the thing: it is tidied
+	// up and counts as nothing.
+	Residue bool
 	// Stop is, for a RepositoryFolder, the folder at or above it that must
 	// stay because a symbolic link leads to it; empty: none.
 	Stop string

@@ -5,7 +5,7 @@ import (
 )
 
 // Named is the set of items that an earlier plan deletes. Tags are not in it:
-// they go with their image.
+// they go with their image. Nor is residue: there is nothing to lose in it.
 type Named map[inventory.Item]bool
 
 // Names are the items of this plan that a stored plan has to name.
@@ -39,6 +39,9 @@ func (s Named) Stays(item inventory.Item) bool {
 
 // nameable reduces an item to what tells it from others.
 func nameable(item inventory.Item) (inventory.Item, bool) {
+	if item.Residue {
+		return inventory.Item{}, false
+	}
 	switch item.Kind {
 	case inventory.Revision, inventory.LayerLink:
 		return inventory.Item{Kind: item.Kind, Repository: item.Repository, Digest: item.Digest}, true

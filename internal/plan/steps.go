@@ -27,6 +27,15 @@ func (p *Plan) Steps(stays Stays) [][]inventory.Item {
 	return phases
 }
 
+// Deletions are the steps without residue: what a person would miss or count.
+func (p *Plan) Deletions(stays Stays) [][]inventory.Item {
+	phases := p.Steps(stays)
+	for i := range phases {
+		phases[i] = slices.DeleteFunc(phases[i], func(item inventory.Item) bool { return item.Residue })
+	}
+	return phases
+}
+
 // Size is what the items' deletion frees, in bytes of content.
 func Size(phases [][]inventory.Item) int64 {
 	total := int64(0)
@@ -153,7 +162,7 @@ func (s *sweep) brokenTags(r *repo) {
 	}
 	for _, residue := range r.Residue {
 		if residue.Kind == inventory.TagFolder {
-			s.emit(inventory.Item{Kind: inventory.TagFolder, Repository: r.Name, Tag: residue.Tag}, 0)
+			s.emit(inventory.Item{Kind: inventory.TagFolder, Repository: r.Name, Tag: residue.Tag, Residue: true}, 0)
 		}
 	}
 }
@@ -266,7 +275,7 @@ func (s *sweep) uploads(r *repo) (left int) {
 // revision that a tag still names is evidence, and stays.
 func (s *sweep) residue(r *repo) (left int) {
 	for _, residue := range r.Residue {
-		item := inventory.Item{Kind: residue.Kind, Repository: r.Name, Digest: residue.Digest}
+		item := inventory.Item{Kind: residue.Kind, Repository: r.Name, Digest: residue.Digest, Residue: true}
 		switch {
 		case residue.Kind == inventory.TagFolder && !r.hold:
 		case r.hold || (residue.Kind == inventory.Revision && s.named(r, residue.Digest)):
@@ -311,7 +320,7 @@ func (s *sweep) blobs() {
 		}
 	}
 	for _, residue := range s.inv.Residue {
-		s.emit(inventory.Item{Kind: inventory.Blob, Digest: residue.Digest}, 0)
+		s.emit(inventory.Item{Kind: inventory.Blob, Digest: residue.Digest, Residue: true}, 0)
 	}
 }
 

@@ -7,7 +7,7 @@ import "github.com/ebb-io/ebb/internal/plan"
 func AskText(p *plan.Plan, stays plan.Stays, view View) []byte {
 	page := &page{View: view}
 	page.Quiet = false
-	phases := p.Steps(stays)
+	phases := p.Deletions(stays)
 	groups := goes(p, phases)
 	const most = 10
 	t := groupTable(groups[:min(len(groups), most)])

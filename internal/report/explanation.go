@@ -92,7 +92,7 @@ type explainer struct {
 
 func goingItems(p *plan.Plan) plan.Named {
 	going := plan.Named{}
-	for _, phase := range p.Steps(nil) {
+	for _, phase := range p.Deletions(nil) {
 		for _, item := range phase {
 			going.Add(item)
 		}

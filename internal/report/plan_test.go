@@ -105,7 +105,7 @@ func TestRowsAddUp(t *testing.T) {
 			r.Fatalf("rows free %d bytes, the plan %d", bytes, p.Totals.ReclaimableBytes)
 		}
 		want := 0
-		for _, phase := range p.Steps(nil) {
+		for _, phase := range p.Deletions(nil) {
 			for _, item := range phase {
 				if item.Kind == inventory.Revision {
 					want++

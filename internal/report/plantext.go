@@ -13,7 +13,7 @@ import (
 // stands against it, what is damaged, and what to type next.
 func PlanText(p *plan.Plan, store Store, next []string, view View) []byte {
 	page := &page{View: view}
-	phases := p.Steps(nil)
+	phases := p.Deletions(nil)
 	page.summary(p, phases)
 	page.goes(p, phases)
 	page.keeps(p)

@@ -35,7 +35,7 @@ func (p *page) freed(plan *plan.Plan, o Outcome) {
 	if o.Stopped != "" {
 		p.prose("%s the run did not come to its end. Run again: it goes on where this one stopped.", p.paint(yellow, "Stopped:"))
 	}
-	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan.Steps(nil)) { // else more stays than the plan keeps
+	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan.Deletions(nil)) { // else more stays than the plan keeps
 		p.prose("%s %s.", Count(plan.Totals.Keep, "image"), phrase(plan.Totals.Keep == 1, "stays", "stay"))
 	}
 }

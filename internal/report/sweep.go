@@ -40,7 +40,7 @@ func newSweep(p *plan.Plan) (Sweep, Blobs) {
 	s := Sweep{Blobs: []string{}, LayerLinks: []LayerLinks{}, Uploads: []Upload{}, Repositories: []EmptyRepository{}}
 	b := Blobs{Count: p.Inventory().Contents.Blobs()}
 	since := lastTouched(p.Inventory())
-	for _, phase := range p.Steps(nil) {
+	for _, phase := range p.Deletions(nil) {
 		for _, item := range phase {
 			s.add(item, since)
 			if item.Kind == inventory.Blob || item.Kind == inventory.ManifestBlob {

@@ -90,7 +90,7 @@ func (j *job) show(p *plan.Plan, next []string) error {
 }
 
 func deletes(p *plan.Plan, stays plan.Stays) bool {
-	for _, phase := range p.Steps(stays) {
+	for _, phase := range p.Deletions(stays) {
 		if len(phase) > 0 {
 			return true
 		}
