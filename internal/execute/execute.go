@@ -59,12 +59,11 @@ type Outcome struct {
 	Stopped error
 }
 
-// Do carries out what the plan deletes and stays does not hold back. When ctx
-// ends, the batch in hand is finished.
-func (r Run) Do(ctx context.Context, p *plan.Plan, stays plan.Stays) Outcome {
+// Do carries the plan out. When ctx ends, the batch in hand is finished.
+func (r Run) Do(ctx context.Context, p *plan.Plan) Outcome {
 	var out Outcome
 	failed := map[inventory.Item]bool{}
-	remain := func(item inventory.Item) bool { return failed[item] || (stays != nil && stays(item)) }
+	remain := func(item inventory.Item) bool { return failed[item] }
 	phases := p.Steps(remain)
 	for i := 0; i < len(phases); i++ {
 		before := len(out.Failed)

@@ -76,7 +76,7 @@ const (
 
 func TestParentsGoBeforeWhatTheyNeed(t *testing.T) {
 	store := &recorder{}
-	out := execute.Run{Store: store}.Do(t.Context(), indexed(t), nil)
+	out := execute.Run{Store: store}.Do(t.Context(), indexed(t))
 	want := []string{
 		history, link, folder, revision, revision, layer, layer,
 		manifestBlob, manifestBlob, otherBlob, otherBlob, repositoryFolder,
@@ -106,7 +106,7 @@ func TestFailedParentKeepsAllItNeeds(t *testing.T) {
 		}
 		return nil
 	}}
-	out := execute.Run{Store: store}.Do(t.Context(), p, nil)
+	out := execute.Run{Store: store}.Do(t.Context(), p)
 	if diff := cmp.Diff([]string{history, link, folder, revision}, store.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -122,7 +122,7 @@ func TestFailedTagKeepsItsImage(t *testing.T) {
 		}
 		return nil
 	}}
-	execute.Run{Store: store}.Do(t.Context(), indexed(t), nil)
+	execute.Run{Store: store}.Do(t.Context(), indexed(t))
 	if diff := cmp.Diff([]string{history, link}, store.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -135,7 +135,7 @@ func TestFailedLayerLinkKeepsItsBlob(t *testing.T) {
 		}
 		return nil
 	}}
-	execute.Run{Store: store}.Do(t.Context(), indexed(t), nil)
+	execute.Run{Store: store}.Do(t.Context(), indexed(t))
 	if slices.Contains(store.calls, otherBlob) || slices.Contains(store.calls, repositoryFolder) {
 		t.Errorf("links stand, and their blobs or folder went: %v", store.calls)
 	}
@@ -151,7 +151,7 @@ func TestFailedManifestBlobKeepsItsContent(t *testing.T) {
 		}
 		return nil
 	}}
-	execute.Run{Store: store}.Do(t.Context(), indexed(t), nil)
+	execute.Run{Store: store}.Do(t.Context(), indexed(t))
 	if slices.Contains(store.calls, otherBlob) {
 		t.Errorf("manifests stand, and their content went: %v", store.calls)
 	}
@@ -179,7 +179,7 @@ func TestNothingIsDeletedWithoutProof(t *testing.T) {
 			store := &recorder{}
 			run := test.run(works)
 			run.Store = store
-			out := run.Do(t.Context(), indexed(t), nil)
+			out := run.Do(t.Context(), indexed(t))
 			if !errors.Is(out.Stopped, refused) {
 				t.Errorf("%s failed in phase %d: stopped by %v", test.name, works, out.Stopped)
 			}
@@ -207,7 +207,7 @@ func TestSignalFinishesTheStepInHand(t *testing.T) {
 	signal := errors.New("signal")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	store := &recorder{cancel: func() { cancel(signal) }}
-	out := execute.Run{Store: store}.Do(ctx, indexed(t), nil)
+	out := execute.Run{Store: store}.Do(ctx, indexed(t))
 	if diff := cmp.Diff([]string{history}, store.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -216,10 +216,10 @@ func TestSignalFinishesTheStepInHand(t *testing.T) {
 	}
 }
 
-func TestStaysHoldsBack(t *testing.T) {
+func TestRestrictedPlanHoldsBack(t *testing.T) {
 	store := &recorder{}
-	out := execute.Run{Store: store}.Do(t.Context(), indexed(t), func(inventory.Item) bool { return true })
+	out := execute.Run{Store: store}.Do(t.Context(), indexed(t).Restrict(plan.Named{}))
 	if len(store.calls) > 0 || out.Deleted != (execute.Deleted{}) {
-		t.Errorf("all was held back, and %v were deleted", store.calls)
+		t.Errorf("nothing was named, and %v were deleted", store.calls)
 	}
 }

@@ -77,29 +77,33 @@ func ownerOf(r *repo) string {
 	return owner
 }
 
-// measure counts what each image needs for itself and shares, and what the
-// whole plan frees.
+// measure counts what each image needs for itself and shares.
 func (p *Plan) measure() {
 	users := p.users()
-	contents := p.inv.Contents
 	for n := range p.nodes {
 		d := &p.Decisions[n]
 		p.direct(n, func(id inventory.ID) {
-			size := max(contents.At(id).Size, 0)
+			size := max(p.inv.Contents.At(id).Size, 0)
 			if users[id] == 1 {
 				d.Bytes.Exclusive += size
 			} else {
 				d.Bytes.Shared += size
 			}
 		})
-		if d.Delete {
+	}
+}
+
+// total counts decisions, and what the whole plan frees.
+func (p *Plan) total() {
+	p.Totals = Totals{Images: len(p.Decisions)}
+	for n := range p.Decisions {
+		if p.Decisions[n].Delete {
 			p.Totals.Delete++
 		}
 	}
-	p.Totals.Images = len(p.nodes)
 	p.Totals.Keep = p.Totals.Images - p.Totals.Delete
-	for id := range contents.Blobs() {
-		p.Totals.Bytes += max(contents.At(inventory.ID(id)).Size, 0)
+	for id := range p.inv.Contents.Blobs() {
+		p.Totals.Bytes += max(p.inv.Contents.At(inventory.ID(id)).Size, 0)
 	}
 	p.sweep(nil, func(_ int, item inventory.Item) { p.Totals.ReclaimableBytes += item.Size })
 }

@@ -18,10 +18,6 @@ type Held struct {
 	last string // repository counted last
 }
 
-func (h Held) String() string {
-	return fmt.Sprintf("there is no %s at all, and %d repositories of them (rule %s)", h.Kind, h.Repositories, h.Rule)
-}
-
 // hold keeps an image of a held claim and counts its repository once.
 func (b *builder) hold(r *repo, claim refs.Claim) reason.Reason {
 	h, ok := b.held[claim.Rule.Name]
@@ -52,6 +48,7 @@ func (e Exceeded) String() string {
 // limit compares the plan with the share it may delete. An image whose living
 // owner says that it is done with it does not count, nor do its bytes.
 func (p *Plan) limit() {
+	p.Exceeded = nil
 	share := p.Policy.MaxDeleteShare
 	images := int64(0)
 	for i := range p.Decisions {

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/reason"
 )
 
 // Named is the set of items that an earlier plan deletes. Tags are not in it:
@@ -53,6 +56,23 @@ func nameable(item inventory.Item) (inventory.Item, bool) {
 		return inventory.Item{Kind: item.Kind, Repository: item.Repository}, true
 	}
 	return inventory.Item{}, false
+}
+
+// Restrict is the plan that deletes no more than an earlier one names: what is
+// garbage since then waits for the next run, and says so.
+func (p *Plan) Restrict(named Named) *Plan {
+	q := *p
+	q.stays = named.Stays
+	q.Decisions = slices.Clone(p.Decisions)
+	for n, standing := range q.standing(q.stays) {
+		if d := &q.Decisions[n]; d.Delete && standing {
+			d.Delete = false
+			d.Reasons = []reason.Reason{{Code: reason.KeptByPolicy, Detail: "the plan that is carried out does not name it"}}
+		}
+	}
+	q.total()
+	q.limit()
+	return &q
 }
 
 // Stale finds what a stored plan names and this one does not delete, although

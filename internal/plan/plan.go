@@ -72,6 +72,7 @@ type Plan struct {
 	subjects map[image.Subject][]int
 	levels   []int // by image, of those that go
 	depth    int   // the deepest level, plus one
+	stays    Stays // what an earlier plan does not name; nil: nothing
 }
 
 // Build makes the plan.
@@ -82,6 +83,7 @@ func Build(in Input) *Plan {
 	p := b.plan()
 	p.levels, p.depth = p.order()
 	p.measure()
+	p.total()
 	p.limit()
 	return p
 }

@@ -53,19 +53,56 @@ func (p *Plan) phases() int { return 3 + p.depth + 5 }
 
 // sweep tells emit every item and its phase, in order within a phase.
 func (p *Plan) sweep(stays Stays, emit func(phase int, item inventory.Item)) {
-	if stays == nil {
-		stays = func(inventory.Item) bool { return false }
-	}
+	stays = either(p.stays, stays)
 	n := p.inv.Contents.Len()
 	s := &sweep{
-		Plan: p, stays: stays, tell: emit, standing: make([]bool, len(p.nodes)),
+		Plan: p, stays: stays, tell: emit, standing: p.standing(stays),
 		needed: make([]bool, n), mark: make([]uint32, n),
 	}
-	s.stand()
 	s.tags()
 	s.revisions()
 	s.repositories()
 	s.blobs()
+}
+
+func either(a, b Stays) Stays {
+	return func(item inventory.Item) bool { return (a != nil && a(item)) || (b != nil && b(item)) }
+}
+
+// standing marks the images that remain: the kept ones, those that something
+// stops from going, and all that either points at.
+func (p *Plan) standing(stays Stays) []bool {
+	standing := make([]bool, len(p.nodes))
+	var open []int
+	for n := range p.nodes {
+		if !p.Decisions[n].Delete {
+			standing[n] = true
+		} else if p.stopped(n, stays) {
+			standing[n] = true
+			open = append(open, n)
+		}
+	}
+	for len(open) > 0 {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, target := range p.targets(n) {
+			if !standing[target] {
+				standing[target] = true
+				open = append(open, target)
+			}
+		}
+	}
+	return standing
+}
+
+func (p *Plan) stopped(n int, stays Stays) bool {
+	r, d := &p.repos[p.nodes[n].repo], &p.Decisions[n]
+	if stays(revisionOf(d)) {
+		return true
+	}
+	return slices.ContainsFunc(p.nodes[n].tags, func(t int) bool {
+		return slices.ContainsFunc(tagItems(r, r.Tags[t], d.Digest), stays)
+	})
 }
 
 // sweep works out what goes when the images that stand are known.
@@ -90,45 +127,6 @@ func (s *sweep) phase(kind inventory.ItemKind, level int) int {
 }
 
 func (s *sweep) emit(item inventory.Item, level int) { s.tell(s.phase(item.Kind, level), item) }
-
-// stand marks the images that remain: the kept ones, those that something
-// stops from going, and all that either points at.
-func (s *sweep) stand() {
-	var open []int
-	for n := range s.nodes {
-		if !s.Decisions[n].Delete {
-			s.standing[n] = true
-		} else if s.stopped(n) {
-			s.standing[n] = true
-			open = append(open, n)
-		}
-	}
-	for len(open) > 0 {
-		n := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, target := range s.targets(n) {
-			if !s.standing[target] {
-				s.standing[target] = true
-				open = append(open, target)
-			}
-		}
-	}
-}
-
-func (s *sweep) stopped(n int) bool {
-	r, d := &s.repos[s.nodes[n].repo], &s.Decisions[n]
-	if s.stays(revisionOf(d)) {
-		return true
-	}
-	return slices.ContainsFunc(s.nodes[n].tags, func(t int) bool {
-		for _, item := range tagItems(r, r.Tags[t], d.Digest) {
-			if s.stays(item) {
-				return true
-			}
-		}
-		return false
-	})
-}
 
 // tags removes the names of the images that go, and of a repository that goes
 // whole also those that could not be read.

@@ -4,10 +4,10 @@ import "github.com/ebb-io/ebb/internal/plan"
 
 // AskText shows what a run is about to delete, short enough to stay on the
 // screen above the question.
-func AskText(p *plan.Plan, stays plan.Stays, view View) []byte {
+func AskText(p *plan.Plan, view View) []byte {
 	page := &page{View: view}
 	page.Quiet = false
-	phases := p.Deletions(stays)
+	phases := p.Deletions(nil)
 	groups := goes(p, phases)
 	const most = 10
 	t := groupTable(groups[:min(len(groups), most)])

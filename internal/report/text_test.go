@@ -34,7 +34,7 @@ func TestFitsTheTerminal(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"plan":    report.PlanText(p, store, nil, report.View{Width: 80, Verbose: true}),
 		"colours": report.PlanText(p, store, nil, report.View{Width: 80, Color: true}),
-		"ask":     report.AskText(p, nil, report.View{Width: 80}),
+		"ask":     report.AskText(p, report.View{Width: 80}),
 		"result":  report.ResultText(p, store, outcome(), report.View{Width: 80}),
 	} {
 		for line := range strings.SplitSeq(string(text), "\n") {
@@ -148,7 +148,7 @@ func TestHostileNamesNeverReachATerminal(t *testing.T) {
 		"plan":    report.PlanText(p, store, nil, report.View{Verbose: true}),
 		"wide":    report.PlanText(p, store, nil, report.View{Wide: true}),
 		"names":   report.Names(p, nil),
-		"ask":     report.AskText(p, nil, report.View{}),
+		"ask":     report.AskText(p, report.View{}),
 		"result":  report.ResultText(p, store, failed, report.View{}),
 		"verify":  report.NewVerification(store, true, report.Verified{}, problems, now, now).Text(report.View{}),
 		"paths":   report.NewVerification(store, true, report.Verified{}, problems, now, now).Paths(),

@@ -365,3 +365,45 @@ func TestBytesAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A run of a stored plan deletes nothing that the plan does not name, frees
+// what it says, and keeps whole what stands.
+func TestStoredPlanDeletesOnlyWhatItNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, true)
+		full := check(t, s.store, s)
+		named := plan.Named{}
+		for _, item := range slices.Concat(full.Steps(nil)...) {
+			if rapid.Bool().Draw(t, "named") {
+				named.Add(item)
+			}
+		}
+		before := read(s.store)
+		request := s.runRequest()
+		request.Named = named
+		result, err := app.Run(context.Background(), s.store, nil, request)
+		if errors.Is(err, app.ErrStale) || errors.Is(err, registry.ErrEmpty) {
+			return // what stands needs something that was named
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, deleted := sides(result.Plan)
+		after := read(s.store)
+		for i := range deleted {
+			if after.linked(i.repository, i.digest) {
+				t.Fatalf("%v was named and is there", i)
+			}
+		}
+		_, wanted := sides(full)
+		for i := range wanted {
+			if !deleted[i] && before.linked(i.repository, i.digest) && !after.linked(i.repository, i.digest) {
+				t.Fatalf("%v was not named and is gone", i)
+			}
+		}
+		stillWhole(t, before, after)
+		if result.Plan.Totals.ReclaimableBytes != result.Outcome.FreedBytes || len(result.Outcome.Failed) > 0 {
+			t.Fatalf("planned %d bytes, freed %d, failed %v", result.Plan.Totals.ReclaimableBytes, result.Outcome.FreedBytes, result.Outcome.Failed)
+		}
+	})
+}

@@ -104,25 +104,55 @@ func (r *run) locked(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Check(ctx, r.store.Store, r.Request)
-	if err != nil {
+	p, err := r.plan(ctx, r.Named)
+	if p == nil {
 		return nil, err
 	}
 	r.result.Plan = p
-	if len(p.Exceeded) > 0 && !r.Policy.Confirmed {
-		return r.finish(), fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
-	}
-	if err := r.fresh(p, r.Named); err != nil {
+	switch {
+	case err != nil:
 		return r.finish(), err
-	}
-	if !found && r.result.Guarded && plan.Size(p.Steps(nil)) > 0 {
+	case len(p.Exceeded) > 0 && !r.Policy.Confirmed:
+		return r.finish(), fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
+	case !found && r.result.Guarded && p.Totals.ReclaimableBytes > 0:
 		return r.finish(), fmt.Errorf("%w: the storage holds no image by which the registry could be recognized: stop it and say --offline",
 			guard.ErrUnproven)
 	}
-	if r.result.Approved, err = r.approve(p); err != nil || !r.result.Approved {
+	if err := r.approve(ctx); err != nil || !r.result.Approved {
 		return r.finish(), err
 	}
 	return r.delete(ctx, known)
+}
+
+// plan makes the plan, or as much of it as an earlier one names.
+func (r *run) plan(ctx context.Context, named plan.Named) (*plan.Plan, error) {
+	p, err := Check(ctx, r.store.Store, r.Request)
+	if err != nil || named == nil {
+		return p, err
+	}
+	if stale := p.Stale(named); len(stale) > 0 {
+		return p, fmt.Errorf("%w: %s and %d more that it would delete are kept by now, or have moved: check again",
+			ErrStale, registry.Path(stale[0]), len(stale)-1)
+	}
+	return p.Restrict(named), nil
+}
+
+// approve asks, and then looks again: a person thinks for minutes, in which
+// owners come and go.
+func (r *run) approve(ctx context.Context) (err error) {
+	if r.Approve == nil {
+		r.result.Approved = true
+		return nil
+	}
+	if r.result.Approved, err = r.Approve(r.result.Plan); err != nil || !r.result.Approved {
+		return err
+	}
+	again, err := r.plan(ctx, r.result.Plan.Names())
+	if err != nil {
+		return err
+	}
+	r.result.Plan = again
+	return nil
 }
 
 // proveFirst proves the registry read-only before the storage is read.
@@ -143,58 +173,17 @@ func (r *run) proveFirst(ctx context.Context) (guard.Known, bool, error) {
 	return known, true, nil
 }
 
-// fresh refuses a stored plan of which something can no longer be deleted.
-func (r *run) fresh(p *plan.Plan, named plan.Named) error {
-	if named == nil {
-		return nil
-	}
-	if stale := p.Stale(named); len(stale) > 0 {
-		return fmt.Errorf("%w: %s and %d more that it would delete are kept by now, or have moved: check again",
-			ErrStale, registry.Path(stale[0]), len(stale)-1)
-	}
-	return nil
-}
-
-// approve asks, and looks again when asking took time: a person thinks for
-// minutes, in which owners come and go.
-func (r *run) approve(p *plan.Plan) (bool, error) {
-	if r.Approve == nil {
-		return true, nil
-	}
-	return r.Approve(p)
-}
-
 func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 	p := r.result.Plan
-	if r.Approve != nil {
-		again, err := Check(ctx, r.store.Store, r.Request)
-		if err != nil {
-			return r.finish(), err
-		}
-		if r.Named == nil {
-			r.Named = p.Names()
-		}
-		if err := r.fresh(again, r.Named); err != nil {
-			return r.finish(), err
-		}
-		p = again
-	}
 	if r.Planned != nil {
 		r.Planned(p)
 	}
 	before := r.free(ctx)
 	r.result.Outcome = execute.Run{
 		Store: r.store, Guard: r.guard(p, known), Beat: r.lock.Beat, Sync: r.sync(),
-	}.Do(ctx, p, r.stays())
+	}.Do(ctx, p)
 	r.result.MeasuredFreedBytes = r.free(context.WithoutCancel(ctx)) - before
 	return r.finish(), r.result.Outcome.Stopped
-}
-
-func (r *run) stays() plan.Stays {
-	if r.Named == nil {
-		return nil
-	}
-	return r.Named.Stays
 }
 
 func (r *run) finish() *Result {

@@ -13,15 +13,14 @@ import (
 // ask shows what will go and wants the whole word: no letter hit by chance
 // deletes anything. Where nothing goes there is nothing to ask.
 func (r *run) ask(ctx context.Context, p *plan.Plan) (bool, error) {
-	stays := r.stays()
-	if !deletes(p, stays) {
+	if !deletes(p) {
 		return true, nil
 	}
 	r.shown.Stop()
 	defer r.goOn()
 	r.warn(p)
 	if _, err := fmt.Fprintf(r.Err, "%sStorage: %s\nType yes to delete: ",
-		report.AskText(p, stays, r.View(r.Err)), report.Escape(r.storage.path)); err != nil {
+		report.AskText(p, r.View(r.Err)), report.Escape(r.storage.path)); err != nil {
 		return false, err
 	}
 	answer, err := r.readLine(ctx)

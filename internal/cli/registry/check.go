@@ -49,7 +49,7 @@ func (j *job) check(cmd *cobra.Command, exitCode bool) error {
 	switch {
 	case inventory.Damaged(p.Inventory().Problems):
 		return damaged(p.Inventory().Problems)
-	case exitCode && deletes(p, nil):
+	case exitCode && deletes(p):
 		return cli.Silent(exitReclaimable)
 	}
 	return nil
@@ -89,8 +89,8 @@ func (j *job) show(p *plan.Plan, next []string) error {
 	)
 }
 
-func deletes(p *plan.Plan, stays plan.Stays) bool {
-	for _, phase := range p.Deletions(stays) {
+func deletes(p *plan.Plan) bool {
+	for _, phase := range p.Deletions(nil) {
 		if len(phase) > 0 {
 			return true
 		}

@@ -130,7 +130,7 @@ func (r *run) run(ctx context.Context) error {
 	if !r.flags.yes {
 		request.Approve = func(p *plan.Plan) (bool, error) { return r.ask(ctx, p) }
 	}
-	request.Planned = func(p *plan.Plan) { r.progress.toDelete.Store(items(p.Steps(r.stays()))) }
+	request.Planned = func(p *plan.Plan) { r.progress.toDelete.Store(items(p.Steps(nil))) }
 	r.shown = r.progress.show(r.App)
 	result, err := app.Run(ctx, driver, &r.progress.Progress, request)
 	r.shown.Stop()
@@ -168,7 +168,7 @@ func (r *run) report(result *app.Result, stopped error) error {
 }
 
 // names are the images that are gone; all that the plan deletes but for what
-// the stored plan does not name and what failed.
+// failed.
 func (r *run) names(result *app.Result) []byte {
 	if result.Outcome.Deleted.Manifests == 0 {
 		return nil
@@ -177,16 +177,7 @@ func (r *run) names(result *app.Result) []byte {
 	for _, f := range result.Outcome.Failed {
 		failed[f.Item] = true
 	}
-	stays := r.stays()
-	return report.Names(result.Plan, func(item inventory.Item) bool { return failed[item] || stays != nil && stays(item) })
-}
-
-// stays holds back what a stored plan does not name.
-func (r *run) stays() plan.Stays {
-	if r.stored == nil {
-		return nil
-	}
-	return r.stored.Named.Stays
+	return report.Names(result.Plan, func(item inventory.Item) bool { return failed[item] })
 }
 
 func items(phases [][]inventory.Item) int64 {
