@@ -2,8 +2,8 @@
 
 export CGO_ENABLED ?= 0
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+# The binary takes its version from git through the Go toolchain, where there is a repository that can be read.
+VCS     := $(shell git rev-parse -q --verify HEAD >/dev/null 2>&1 && echo true || echo false)
 LINT    := go tool -modfile=tools/go.mod golangci-lint
 STAT    := go tool -modfile=tools/go.mod benchstat
 
@@ -17,7 +17,7 @@ BENCHFLAGS   ?=
 
 .PHONY: build
 build: ## Build bin/ebb, a static binary
-	go build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/ebb ./cmd/ebb
+	go build -buildvcs=$(VCS) -trimpath -ldflags '-s -w' -o bin/ebb ./cmd/ebb
 
 .PHONY: demo
 demo: build ## Reclaim a small registry of its own, from push to proof, and clean up

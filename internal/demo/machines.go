@@ -27,24 +27,40 @@ type machine struct {
 func machines() []machine {
 	return []machine{
 		{kind: "CVI", name: "ubuntu-24-04", disk: "ubuntu", mebibytes: 16, phase: "Ready", source: "HTTP", reason: "Owned"},
-		{kind: "CVI", name: "debian-12", disk: "debian", mebibytes: 12, phase: "Ready", source: "HTTP",
-			removed: true, lost: true, reason: "OwnerGone"},
+		{
+			kind: "CVI", name: "debian-12", disk: "debian", mebibytes: 12, phase: "Ready", source: "HTTP",
+			removed: true, lost: true, reason: "OwnerGone",
+		},
 		// A cluster image from a disk snapshot lies among the namespaced ones.
-		{kind: "CVI", name: "golden-snapshot", path: "vi/golden-snapshot", disk: "golden", mebibytes: 6, phase: "Ready",
-			source: "ObjectRef", reason: "Owned"},
-		{kind: "VI", namespace: "dev", name: "build-tools", disk: "tools-1", mebibytes: 10, source: "Upload",
-			replaced: true, lost: true, reason: "StaleOwner"},
-		{kind: "VI", namespace: "dev", name: "build-tools", disk: "tools-2", mebibytes: 10, phase: "Ready", source: "Upload",
-			reason: "Owned"},
-		{kind: "VI", namespace: "dev", name: "old-ci", disk: "old-ci", mebibytes: 8, phase: "Ready", source: "Upload",
-			removed: true, lost: true, reason: "OwnerGone"},
+		{
+			kind: "CVI", name: "golden-snapshot", path: "vi/golden-snapshot", disk: "golden", mebibytes: 6, phase: "Ready",
+			source: "ObjectRef", reason: "Owned",
+		},
+		{
+			kind: "VI", namespace: "dev", name: "build-tools", disk: "tools-1", mebibytes: 10, source: "Upload",
+			replaced: true, lost: true, reason: "StaleOwner",
+		},
+		{
+			kind: "VI", namespace: "dev", name: "build-tools", disk: "tools-2", mebibytes: 10, phase: "Ready", source: "Upload",
+			reason: "Owned",
+		},
+		{
+			kind: "VI", namespace: "dev", name: "old-ci", disk: "old-ci", mebibytes: 8, phase: "Ready", source: "Upload",
+			removed: true, lost: true, reason: "OwnerGone",
+		},
 		// It goes, its layer stays: a cluster image has the same.
-		{kind: "VI", namespace: "test", name: "ubuntu-copy", disk: "ubuntu", mebibytes: 16, phase: "Ready", source: "ContainerImage",
-			removed: true, lost: true, reason: "OwnerGone"},
-		{kind: "VD", namespace: "prod", name: "db-root", disk: "db", mebibytes: 8, phase: "Provisioning", source: "HTTP",
-			reason: "Owned"},
-		{kind: "VD", namespace: "prod", name: "web-root", disk: "web", mebibytes: 8, phase: "Ready", source: "HTTP",
-			lost: true, reason: "OwnerDone"},
+		{
+			kind: "VI", namespace: "test", name: "ubuntu-copy", disk: "ubuntu", mebibytes: 16, phase: "Ready", source: "ContainerImage",
+			removed: true, lost: true, reason: "OwnerGone",
+		},
+		{
+			kind: "VD", namespace: "prod", name: "db-root", disk: "db", mebibytes: 8, phase: "Provisioning", source: "HTTP",
+			reason: "Owned",
+		},
+		{
+			kind: "VD", namespace: "prod", name: "web-root", disk: "web", mebibytes: 8, phase: "Ready", source: "HTTP",
+			lost: true, reason: "OwnerDone",
+		},
 	}
 }
 

@@ -72,7 +72,9 @@ func digit(c byte) byte {
 	return 0xff
 }
 
-func errHex(s string) error { return fmt.Errorf("digest %q: want 64 lower-case hex digits", "sha256:"+s) }
+func errHex(s string) error {
+	return fmt.Errorf("digest %q: want 64 lower-case hex digits", "sha256:"+s)
+}
 
 // SHA256 is the sha256 digest of content.
 func SHA256(content []byte) Digest { return Digest{sum: sha256.Sum256(content)} }

@@ -38,7 +38,7 @@ type Manifest struct {
 
 // IsIndex tells whether the manifest lists other manifests.
 func (m Manifest) IsIndex() bool {
-	return slices.ContainsFunc(m.Needs, func(d Descriptor) bool { return d.Role == Child }) || indexTypes[m.MediaType]
+	return slices.ContainsFunc(m.Needs, func(d Descriptor) bool { return d.Role == Child }) || isIndex(m.MediaType)
 }
 
 // ErrNotUnderstood says that a manifest is sound JSON of a kind whose needs
@@ -53,21 +53,21 @@ const (
 	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-var (
-	manifestTypes = map[string]bool{ociManifest: true, dockerManifest: true}
-	indexTypes    = map[string]bool{ociIndex: true, dockerList: true}
-)
+func isManifest(mediaType string) bool {
+	return mediaType == ociManifest || mediaType == dockerManifest
+}
+
+func isIndex(mediaType string) bool { return mediaType == ociIndex || mediaType == dockerList }
 
 // document is the union of all manifests that are understood. What is absent
 // and what is empty differ, as the media type may have to be told from it.
 type document struct {
-	SchemaVersion int              `json:"schemaVersion"`
-	MediaType     string           `json:"mediaType"`
-	Config        *descriptor      `json:"config"`
-	Layers        []descriptor     `json:"layers"`
-	Manifests     []descriptor     `json:"manifests"`
-	Subject       *descriptor      `json:"subject"`
-	Blobs         *json.RawMessage `json:"blobs"`
+	SchemaVersion int          `json:"schemaVersion"`
+	MediaType     string       `json:"mediaType"`
+	Config        *descriptor  `json:"config"`
+	Layers        []descriptor `json:"layers"`
+	Manifests     []descriptor `json:"manifests"`
+	Subject       *descriptor  `json:"subject"`
 }
 
 type descriptor struct {
@@ -102,7 +102,7 @@ func (doc *document) mediaType() (string, error) {
 	switch {
 	case doc.SchemaVersion != 2:
 		return doc.MediaType, fmt.Errorf("%w: schema version %d", ErrNotUnderstood, doc.SchemaVersion)
-	case manifestTypes[doc.MediaType], indexTypes[doc.MediaType]:
+	case isManifest(doc.MediaType), isIndex(doc.MediaType):
 		return doc.MediaType, nil
 	case doc.MediaType != "":
 		return doc.MediaType, fmt.Errorf("%w: media type %q", ErrNotUnderstood, doc.MediaType)

@@ -12,10 +12,12 @@ import (
 
 // strength orders the reasons of one image: what a person did on purpose
 // first, what merely follows or delays last.
-var strength = []reason.Code{
-	reason.Pinned, reason.Owned, reason.Referenced, reason.Tagged, reason.NeededByKept, reason.SubjectKept,
-	reason.Unreadable, reason.KeptByPolicy, reason.Unclaimed, reason.AgeUnknown, reason.TooYoung,
-	reason.OwnerGone, reason.StaleOwner, reason.OwnerDone, reason.SubjectGone, reason.Untagged,
+func strength(code reason.Code) int {
+	return slices.Index([]reason.Code{
+		reason.Pinned, reason.Owned, reason.Referenced, reason.Tagged, reason.NeededByKept, reason.SubjectKept,
+		reason.Unreadable, reason.KeptByPolicy, reason.Unclaimed, reason.AgeUnknown, reason.TooYoung,
+		reason.OwnerGone, reason.StaleOwner, reason.OwnerDone, reason.SubjectGone, reason.Untagged,
+	}, code)
 }
 
 // plan writes the decisions down.
@@ -56,7 +58,7 @@ func (b *builder) decide(r *repo, n int, owner string) Decision {
 	}
 	slices.SortStableFunc(d.Reasons, func(a, b reason.Reason) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(strength, a.Code), slices.Index(strength, b.Code)),
+			cmp.Compare(strength(a.Code), strength(b.Code)),
 			cmp.Compare(a.Detail, b.Detail))
 	})
 	d.Reasons = slices.Compact(d.Reasons)

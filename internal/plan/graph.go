@@ -15,8 +15,10 @@ type node struct {
 	inventory.Image
 	repo int
 	tags []int // indices into the repository's tags
-	// attached says that the image describes another: by its subject, or by
-	// tags that all have the form of a signature's.
+	// describes says that the image describes another, by its subject or a tag.
+	describes bool
+	// attached says that it is for nothing else: it has a subject, or all its
+	// tags have the form of a signature's.
 	attached bool
 	// ordinarilyTagged says that a tag is a name for the image itself.
 	ordinarilyTagged bool
@@ -129,6 +131,7 @@ func (b *builder) attach(n int) {
 			byTag++
 		}
 	}
+	node.describes = bySubject || byTag > 0
 	node.ordinarilyTagged = byTag < len(node.tags)
 	node.attached = bySubject || (byTag > 0 && !node.ordinarilyTagged)
 }

@@ -29,7 +29,7 @@ func (b *builder) judge(r *repo, n int) {
 	b.refer(r, node)
 	b.holdClaims(r, node)
 	node.candidate = b.isCandidate(r, node)
-	if node.candidate && b.Inventory.Unlisted {
+	if node.describes && !r.gone && b.Inventory.Unlisted {
 		node.keep = append(node.keep, reason.Reason{Code: reason.Unreadable, Detail: "the image that it describes may be where nothing could be listed"})
 	}
 	for _, t := range node.tags {

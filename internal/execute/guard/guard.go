@@ -116,9 +116,9 @@ func (g *Guard) serves(ctx context.Context, client *http.Client, known Known) er
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode != http.StatusOK || answer.Header.Get("Docker-Content-Digest") != known.Digest {
+	if answer.status != http.StatusOK || answer.digest != known.Digest {
 		return fmt.Errorf("it does not serve %s@%s, which this storage holds (status %d): is it another registry's storage?",
-			known.Repository, known.Digest, answer.StatusCode)
+			known.Repository, known.Digest, answer.status)
 	}
 	return nil
 }
@@ -131,31 +131,37 @@ func (g *Guard) refusesWrites(ctx context.Context, client *http.Client, reposito
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnproven, err)
-	case answer.StatusCode == http.StatusMethodNotAllowed:
+	case answer.status == http.StatusMethodNotAllowed:
 		return nil
-	case answer.StatusCode == http.StatusBadRequest, answer.StatusCode < http.StatusBadRequest:
-		return fmt.Errorf("%w (status %d): set storage.maintenance.readonly.enabled and restart it", ErrWritable, answer.StatusCode)
+	case answer.status == http.StatusBadRequest, answer.status < http.StatusBadRequest:
+		return fmt.Errorf("%w (status %d): set storage.maintenance.readonly.enabled and restart it", ErrWritable, answer.status)
 	}
-	return fmt.Errorf("%w: a write was answered with status %d, read-only would be 405", ErrUnproven, answer.StatusCode)
+	return fmt.Errorf("%w: a write was answered with status %d, read-only would be 405", ErrUnproven, answer.status)
 }
 
-func (g *Guard) do(ctx context.Context, client *http.Client, method, repository, reference string, body []byte) (*http.Response, error) {
+// answer is what matters of a response.
+type answer struct {
+	status int
+	digest string
+}
+
+func (g *Guard) do(ctx context.Context, client *http.Client, method, repository, reference string, body []byte) (answer, error) {
 	address := fmt.Sprintf("%s/v2/%s/manifests/%s", g.base, repository, reference)
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	request.Header.Set("Accept", accept)
 	if body != nil {
 		request.Header.Set("Content-Type", probeType)
 	}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	defer func() { _ = answer.Body.Close() }() // nothing more is wanted from it
-	_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20))
-	return answer, err
+	defer func() { _ = response.Body.Close() }() // nothing more is wanted from it
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
+	return answer{response.StatusCode, response.Header.Get("Docker-Content-Digest")}, err
 }
 
 const probeType = "application/vnd.oci.image.manifest.v1+json"

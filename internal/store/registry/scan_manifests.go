@@ -27,7 +27,8 @@ func (s *scan) readManifests(ctx context.Context) error {
 	}
 	for _, r := range s.repositories {
 		for _, i := range r.Images {
-			r.Doubtful = r.Doubtful || s.reaches(i.ID, s.unsound)
+			absent := s.contents.At(i.ID).Size == inventory.Absent // of a child that is no loss: an index may be sparse
+			r.Doubtful = r.Doubtful || absent || s.reaches(i.ID, s.unsound)
 			r.Unlisted = r.Unlisted || s.reaches(i.ID, s.unread)
 		}
 	}
@@ -89,7 +90,6 @@ func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.
 	defer s.progress.Manifests.Add(1)
 	switch row.Size {
 	case inventory.Absent: // told with each revision that names it
-		s.locked(func() { s.unsound[id] = true })
 	case inventory.Unknown: // told already; its age is not known either
 		s.locked(func() { s.unread[id] = true })
 	default:

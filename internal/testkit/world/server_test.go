@@ -148,7 +148,7 @@ func TestSameFilesAsServer(t *testing.T) {
 
 	c := serve(t, pushed)
 	for _, image := range []world.Image{one, two, docker} {
-		content := content(t, w, written, image)
+		content := content(t, written, image)
 		if _, err := c.PushImage(t.Context(), image.Repository, "v1", content); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestSameUploadAsServer(t *testing.T) {
 
 // content is a world's image as go-containerregistry sees it, with the very
 // manifest that the world wrote.
-func content(t *testing.T, w *world.World, dir string, image world.Image) v1.Image {
+func content(t *testing.T, dir string, image world.Image) v1.Image {
 	t.Helper()
 	parsed, err := v1.ParseManifest(bytes.NewReader(image.Raw))
 	if err != nil {
@@ -223,6 +223,7 @@ func (e exact) Size() (int64, error)           { return int64(len(e.image.Raw)),
 func (e exact) Manifest() (*v1.Manifest, error) {
 	return v1.ParseManifest(bytes.NewReader(e.image.Raw))
 }
+
 func (e exact) ConfigFile() (*v1.ConfigFile, error) {
 	var file v1.ConfigFile
 	return &file, json.Unmarshal(e.config, &file)

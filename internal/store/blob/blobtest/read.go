@@ -117,7 +117,7 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 func readFailingWriter(t *testing.T, f Fixture) {
 	f.put("a/one")
 	full := errors.New("the writer is full")
-	if _, err := f.Reader.Read(t.Context(), "a/one", failingWriter{full}); err != full {
+	if _, err := f.Reader.Read(t.Context(), "a/one", failingWriter{full}); !errors.Is(err, full) {
 		t.Errorf("read: %v, want the writer's error unchanged", err)
 	}
 }

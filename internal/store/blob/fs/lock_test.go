@@ -27,7 +27,9 @@ func TestHolder(t *testing.T) {
 	if _, err := writable(t, root).Lock(t.Context(), "lock"); err != nil {
 		t.Fatal(err)
 	}
-	os.Stdout.WriteString("held\n")
+	if _, err := os.Stdout.WriteString("held\n"); err != nil {
+		t.Fatal(err)
+	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
