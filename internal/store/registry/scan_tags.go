@@ -18,20 +18,37 @@ const readers = 32
 // linkLimit is far above the length of any digest, in bytes.
 const linkLimit = 1 << 10
 
-// readTags finds every repository's tags and reads what they name.
+// tagName is a tag that was listed.
+type tagName struct{ repository, name string }
+
+// readTags finds every repository's tags and reads what they name: all at
+// once, as one repository may have most of them.
 func (s *scan) readTags(ctx context.Context) error {
+	var tags []tagName
 	names := sortedKeys(s.repositories)
-	return each(ctx, len(names), readers, func(ctx context.Context, i int) error {
-		return s.readTagsOf(ctx, names[i])
+	err := each(ctx, len(names), readers, func(ctx context.Context, i int) error {
+		found, err := s.listTags(ctx, names[i])
+		s.locked(func() { tags = append(tags, found...) })
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	err = each(ctx, len(tags), readers, func(ctx context.Context, i int) error {
+		return s.readTag(ctx, tags[i])
+	})
+	for _, r := range s.repositories {
+		addTagged(r)
+	}
+	return err
 }
 
-func (s *scan) readTagsOf(ctx context.Context, repository string) error {
-	tags := newCollector()
+func (s *scan) listTags(ctx context.Context, repository string) ([]tagName, error) {
+	found := newCollector()
 	dir := repositoryDir(repository) + tagsDir
 	err := s.walk(ctx, dir, blob.Visitor{
 		Enter: func(tag string) blob.Step {
-			tags.add(strings.TrimPrefix(tag, dir+"/"))
+			found.add(strings.TrimPrefix(tag, dir+"/"))
 			return blob.Skip()
 		},
 		File:    func(blob.Entry) {},
@@ -39,56 +56,61 @@ func (s *scan) readTagsOf(ctx context.Context, repository string) error {
 		Link:    s.sharedFolder,
 		Fail:    s.failRepository,
 	})
-	if err != nil {
-		return err
+	tags := make([]tagName, 0, len(found.names))
+	for _, name := range found.names {
+		tags = append(tags, tagName{repository, name})
 	}
-	var found []inventory.Tag
-	for _, tag := range tags.sorted() {
-		if err := s.readTag(ctx, repository, tag, &found); err != nil {
-			return err
-		}
-	}
-	s.locked(func() { s.addTags(s.repositories[repository], found) })
-	return nil
+	return tags, err
 }
 
 // readTag reads a tag's current link. A link that is not there is damage, as
 // the registry still lists the tag, unless its folder holds nothing at all.
-func (s *scan) readTag(ctx context.Context, repository, name string, found *[]inventory.Tag) error {
-	path := tagLink(repository, name)
-	content, entry, err := blob.ReadFile(ctx, s.reader, path, linkLimit)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		empty, walkErr := s.emptyFolder(ctx, tagDir(repository, name))
-		if walkErr != nil {
-			return walkErr
+func (s *scan) readTag(ctx context.Context, t tagName) (err error) {
+	path := tagLink(t.repository, t.name)
+	s.small.read(ctx, s.reader, path, linkLimit, func(content []byte, entry blob.Entry, readErr error) {
+		switch {
+		case ctx.Err() != nil:
+			err = ctx.Err()
+		case errors.Is(readErr, fs.ErrNotExist):
+			err = s.missingCurrent(ctx, t)
+		case readErr != nil && !damaged(readErr):
+			s.failRead(t.repository, path, readErr)
+		default:
+			s.takeTag(t, content, entry, readErr)
 		}
-		if empty {
-			s.addResidue(repository, inventory.Residue{Kind: inventory.TagFolder, Tag: name})
-			return nil
-		}
-	}
-	if err != nil && !damaged(err) {
-		s.failRead(repository, path, err)
+	})
+	return err
+}
+
+// missingCurrent tells residue of a deletion from a tag that lost its link.
+func (s *scan) missingCurrent(ctx context.Context, t tagName) error {
+	empty, err := s.emptyFolder(ctx, tagDir(t.repository, t.name))
+	if empty && err == nil {
+		s.addResidue(t.repository, inventory.Residue{Kind: inventory.TagFolder, Tag: t.name})
 		return nil
 	}
-	tag := inventory.Tag{Name: name, ModTime: inventory.TimeOf(entry.ModTime)}
-	d, parseErr := image.ParseDigest(string(content))
+	s.takeTag(t, nil, blob.Entry{}, fs.ErrNotExist)
+	return err
+}
+
+// takeTag notes a tag, with a doubt where it does not hold a digest.
+func (s *scan) takeTag(t tagName, content []byte, entry blob.Entry, err error) {
+	tag := inventory.Tag{Name: t.name, ModTime: inventory.TimeOf(entry.ModTime)}
+	var d image.Digest
 	if err == nil {
-		err = parseErr
+		d, err = image.ParseDigest(string(content))
 	}
-	if err != nil {
-		s.locked(func() {
-			s.report(path, inventory.TagUnread, err.Error())
-			s.repositories[repository].Doubtful = true
-		})
-	} else {
+	if err == nil {
 		tag.Target, tag.Read = s.contents.Intern(d), true
 	}
-	*found = append(*found, tag)
-	return nil
+	s.locked(func() {
+		r := s.repositories[t.repository]
+		r.Tags = append(r.Tags, tag)
+		if err != nil {
+			r.Doubtful = true
+			s.report(tagLink(t.repository, t.name), inventory.TagUnread, err.Error())
+		}
+	})
 }
 
 // damaged tells an error that comes from what lies there, and will come again,
@@ -119,12 +141,11 @@ func (s *scan) emptyFolder(ctx context.Context, dir string) (bool, error) {
 	return len(found.names) == 0, err
 }
 
-// addTags must be called with the lock held. A tag whose digest is no revision
-// stands for an image without a link, so that what it names is protected.
-func (s *scan) addTags(r *inventory.Repository, tags []inventory.Tag) {
-	r.Tags = tags
+// addTagged lets a tag whose digest is no revision stand for an image without
+// a link, so that what it names is protected.
+func addTagged(r *inventory.Repository) {
 	have := known(r)
-	for _, tag := range tags {
+	for _, tag := range r.Tags {
 		if tag.Read && !have[tag.Target] {
 			have[tag.Target] = true
 			r.Images = append(r.Images, inventory.Image{ID: tag.Target})
