@@ -47,29 +47,23 @@ func JoinDigest(algorithm, encoded string) (Digest, error) {
 
 func parseSHA256(hexSum string) (Digest, error) {
 	var d Digest
-	if len(hexSum) != hex.EncodedLen(len(d.sum)) {
+	if len(hexSum) != hex.EncodedLen(len(d.sum)) || hasUpper(hexSum) {
 		return Digest{}, errHex(hexSum)
 	}
-	for i := range d.sum {
-		high, low := digit(hexSum[2*i]), digit(hexSum[2*i+1])
-		if high > 0xf || low > 0xf {
-			return Digest{}, errHex(hexSum)
-		}
-		d.sum[i] = high<<4 | low
+	if _, err := hex.Decode(d.sum[:], []byte(hexSum)); err != nil {
+		return Digest{}, errHex(hexSum)
 	}
 	return d, nil
 }
 
-// digit is the value of a hexadecimal digit in lower case, which alone is valid
-// in a digest; anything else is more than 0xf.
-func digit(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
+// hasUpper tells whether a text holds a capital letter, which no digest may.
+// In ASCII a letter has the bit 0x40, and a small one 0x20 as well.
+func hasUpper(s string) bool {
+	var found byte
+	for i := range len(s) {
+		found |= s[i] &^ (s[i] << 1) & 0x40
 	}
-	return 0xff
+	return found != 0
 }
 
 func errHex(s string) error {

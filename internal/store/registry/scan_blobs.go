@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -11,7 +12,7 @@ import (
 
 // readBlobs finds every blob with its size and time stamp.
 func (s *scan) readBlobs(ctx context.Context) error {
-	var found []inventory.Content
+	var found rows
 	var unlisted []string
 	err := s.walk(ctx, blobs, blob.Visitor{
 		Enter: s.enterBlobs,
@@ -22,7 +23,7 @@ func (s *scan) readBlobs(ctx context.Context) error {
 					s.report(e.Path, inventory.UnexpectedContent, "a file where only digests may lie")
 					return
 				}
-				found = append(found, inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
+				found.add(inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
 			})
 			s.progress.Blobs.Add(1)
 		},
@@ -36,7 +37,7 @@ func (s *scan) readBlobs(ctx context.Context) error {
 			s.locked(func() {
 				s.report(path, inventory.NotListed, err.Error())
 				if d, ok := blobDigest(strings.TrimSuffix(path, "/data")); ok {
-					found = append(found, inventory.Content{Digest: d, Size: inventory.Unknown})
+					found.add(inventory.Content{Digest: d, Size: inventory.Unknown})
 					return
 				}
 				s.unlisted = true
@@ -44,8 +45,22 @@ func (s *scan) readBlobs(ctx context.Context) error {
 			})
 		},
 	})
-	s.contents = inventory.NewContents(found, func(d image.Digest) bool { return within(blobPath(d), unlisted) })
+	s.contents = inventory.NewContents(slices.Concat(found...), func(d image.Digest) bool { return within(blobPath(d), unlisted) })
 	return err
+}
+
+// rows grow by pieces: moving a million of them while others wait for the lock
+// would cost more than finding them.
+type rows [][]inventory.Content
+
+func (r *rows) add(row inventory.Content) {
+	const piece = 1 << 12
+	last := len(*r) - 1
+	if last < 0 || len((*r)[last]) == piece {
+		*r = append(*r, make([]inventory.Content, 0, piece))
+		last++
+	}
+	(*r)[last] = append((*r)[last], row)
 }
 
 func (s *scan) enterBlobs(dir string) blob.Step {

@@ -93,11 +93,13 @@ func (s *scan) inventory() *inventory.Inventory {
 		Residue: s.residue, Unlisted: s.unlisted,
 	}
 	s.nameAliases()
-	for _, r := range s.repositories {
-		s.order(r)
-		inv.Repositories = append(inv.Repositories, *r)
-	}
-	slices.SortFunc(inv.Repositories, func(a, b inventory.Repository) int { return cmp.Compare(a.Name, b.Name) })
+	names := sortedKeys(s.repositories)
+	inv.Repositories = make([]inventory.Repository, len(names))
+	_ = each(context.Background(), len(names), readers, func(_ context.Context, i int) error {
+		s.order(s.repositories[names[i]])
+		inv.Repositories[i] = *s.repositories[names[i]]
+		return nil
+	})
 	slices.SortFunc(inv.Residue, compareResidue)
 	inv.Problems = inventory.SortProblems(append(s.problems, damage(inv)...))
 	return inv
