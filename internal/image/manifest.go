@@ -100,12 +100,12 @@ func ParseManifest(content []byte) (Manifest, error) {
 // decide; both kinds' members at once are refused, as readers would differ.
 func (doc *document) mediaType() (string, error) {
 	switch {
+	case doc.MediaType != "" && !isManifest(doc.MediaType) && !isIndex(doc.MediaType):
+		return doc.MediaType, fmt.Errorf("%w: media type %q", ErrNotUnderstood, doc.MediaType)
 	case doc.SchemaVersion != 2:
 		return doc.MediaType, fmt.Errorf("%w: schema version %d", ErrNotUnderstood, doc.SchemaVersion)
-	case isManifest(doc.MediaType), isIndex(doc.MediaType):
-		return doc.MediaType, nil
 	case doc.MediaType != "":
-		return doc.MediaType, fmt.Errorf("%w: media type %q", ErrNotUnderstood, doc.MediaType)
+		return doc.MediaType, nil
 	case doc.Manifests != nil && doc.Config == nil && doc.Layers == nil:
 		return ociIndex, nil
 	case doc.Config != nil && doc.Manifests == nil:

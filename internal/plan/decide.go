@@ -23,7 +23,8 @@ func strength(code reason.Code) int {
 // plan writes the decisions down.
 func (b *builder) plan() *Plan {
 	p := &Plan{
-		Now: b.Now, Policy: b.Policy, inv: b.Inventory, nodes: b.nodes, repos: b.repos, via: b.via, subjects: b.subjects,
+		Now: b.Now, Policy: b.Policy, inv: b.Inventory, nodes: b.nodes, repos: b.repos, subjects: b.subjects,
+		via:       make([]int, len(b.nodes)),
 		Decisions: make([]Decision, len(b.nodes)),
 	}
 	for i := range b.repos {
@@ -32,6 +33,10 @@ func (b *builder) plan() *Plan {
 		first, end := nodesOf(r)
 		for n := first; n < end; n++ {
 			p.Decisions[n] = b.decide(r, n, owner)
+			p.via[n] = none
+			if b.kept[n] && len(b.related[n]) > 0 {
+				p.via[n] = b.related[n][0].cause
+			}
 		}
 	}
 	for _, h := range b.held {
@@ -52,8 +57,8 @@ func (b *builder) decide(r *repo, n int, owner string) Decision {
 	}
 	if b.kept[n] {
 		d.Reasons = node.keep
-		if b.why[n].Code != "" {
-			d.Reasons = append(d.Reasons, b.why[n])
+		for _, r := range b.related[n] {
+			d.Reasons = append(d.Reasons, b.reasonOf(r))
 		}
 	}
 	slices.SortStableFunc(d.Reasons, func(a, b reason.Reason) int {

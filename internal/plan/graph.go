@@ -53,9 +53,8 @@ type builder struct {
 	subjects   map[image.Subject][]int // the images themselves
 	held       map[string]*Held
 
-	kept []bool
-	via  []int
-	why  []reason.Reason // of an image kept for another's sake
+	kept    []bool
+	related [][]relation
 }
 
 func newBuilder(in Input) *builder {

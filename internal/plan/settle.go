@@ -26,46 +26,29 @@ func (b *builder) settle() {
 // spread marks everything reachable from the roots.
 func (b *builder) spread() {
 	b.kept = make([]bool, len(b.nodes))
-	b.why = make([]reason.Reason, len(b.nodes))
-	b.via = make([]int, len(b.nodes))
 	var open []int
-	for n := range b.nodes {
-		b.via[n] = none
-		if len(b.nodes[n].keep) > 0 || b.nodes[n].candidate {
+	keep := func(n int) {
+		if !b.kept[n] {
 			b.kept[n] = true
 			open = append(open, n)
 		}
 	}
+	for n := range b.nodes {
+		if len(b.nodes[n].keep) > 0 || b.nodes[n].candidate {
+			keep(n)
+		}
+	}
 	for len(open) > 0 {
 		n := open[len(open)-1]
-		open = b.spreadFrom(n, open[:len(open)-1])
+		open = open[:len(open)-1]
+		for _, child := range b.children(n) {
+			keep(child)
+		}
+		for _, d := range b.describersOf(n) {
+			keep(d)
+		}
 	}
 	b.relate()
-}
-
-func (b *builder) spreadFrom(n int, open []int) []int {
-	for _, child := range b.children(n) {
-		if !b.kept[child] {
-			b.keepFor(child, n, reason.NeededByKept)
-			open = append(open, child)
-		}
-	}
-	for _, d := range b.describersOf(n) {
-		if !b.kept[d] {
-			b.keepFor(d, n, reason.SubjectKept)
-			open = append(open, d)
-		}
-	}
-	return open
-}
-
-func (b *builder) keepFor(n, cause int, code reason.Code) {
-	b.kept[n], b.via[n] = true, cause
-	relation := "child of index "
-	if code == reason.SubjectKept {
-		relation = "describes "
-	}
-	b.why[n] = reason.Reason{Code: code, Detail: relation + b.title(cause)}
 }
 
 // children are the images of the same repository that an index lists.
@@ -104,25 +87,52 @@ func (b *builder) describersOf(n int) []int {
 	return found
 }
 
-// relate finds, for each image that is kept and was not reached from another,
-// a kept image that lists it or that it describes: one more reason beside its
-// own, and the only one of a candidate.
+// relation is why an image is kept for others' sake: the first of them, and
+// how many more there are.
+type relation struct {
+	code  reason.Code
+	cause int
+	more  int
+}
+
+// relate finds, for each image, the kept ones that list it or that it
+// describes: reasons beside its own, and the only ones of a candidate.
 func (b *builder) relate() {
+	b.related = make([][]relation, len(b.nodes))
 	for n := range b.nodes {
 		if !b.kept[n] {
 			continue
 		}
 		for _, child := range b.children(n) {
-			if b.via[child] == none {
-				b.keepFor(child, n, reason.NeededByKept)
-			}
+			b.note(child, n, reason.NeededByKept)
 		}
 		for _, d := range b.describersOf(n) {
-			if b.via[d] == none {
-				b.keepFor(d, n, reason.SubjectKept)
-			}
+			b.note(d, n, reason.SubjectKept)
 		}
 	}
+}
+
+func (b *builder) note(n, cause int, code reason.Code) {
+	for i := range b.related[n] {
+		if r := &b.related[n][i]; r.code == code {
+			r.more++
+			return
+		}
+	}
+	b.related[n] = append(b.related[n], relation{code: code, cause: cause})
+}
+
+// reasonOf puts a relation into words.
+func (b *builder) reasonOf(r relation) reason.Reason {
+	words := "child of index "
+	if r.code == reason.SubjectKept {
+		words = "describes "
+	}
+	words += b.title(r.cause)
+	if r.more > 0 {
+		words += fmt.Sprintf(" and %d more", r.more)
+	}
+	return reason.Reason{Code: r.code, Detail: words}
 }
 
 // dropOrphans ends the candidacy of what no kept image accounts for, and tells
@@ -131,7 +141,7 @@ func (b *builder) dropOrphans() bool {
 	dropped := false
 	for n := range b.nodes {
 		node := &b.nodes[n]
-		if !node.candidate || b.via[n] != none {
+		if !node.candidate || len(b.related[n]) > 0 {
 			continue
 		}
 		node.candidate = false

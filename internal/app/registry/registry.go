@@ -51,8 +51,8 @@ func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan,
 	if err != nil {
 		return nil, err
 	}
-	if inv.Contents.Blobs() > 0 && !slices.ContainsFunc(inv.Repositories, readable) {
-		return nil, fmt.Errorf("%w: the storage holds %d blobs and not one readable repository: is a volume not mounted?",
+	if inv.Contents.Blobs() > 0 && !slices.ContainsFunc(inv.Repositories, readable) && !emptied(inv, req) {
+		return nil, fmt.Errorf("%w: the storage holds %d blobs and not one readable repository: is a volume not mounted? (confirm it if they really are gone)",
 			ErrIncomplete, inv.Contents.Blobs())
 	}
 	set, err := req.Owners(ctx)
@@ -60,6 +60,12 @@ func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan,
 		return nil, err
 	}
 	return plan.Build(plan.Input{Inventory: inv, Refs: refs.NewIndex(set), Policy: req.Policy, Now: req.Now}), empty
+}
+
+// emptied tells whether a person has confirmed that there are no repositories
+// any more, as after the last of them went.
+func emptied(inv *inventory.Inventory, req Request) bool {
+	return req.Policy.Confirmed && !inv.Unlisted && len(inv.Repositories) == 0
 }
 
 func readable(r inventory.Repository) bool { return !r.Unlisted }

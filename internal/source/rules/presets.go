@@ -29,10 +29,13 @@ func preset(name string) ([]definition, bool) {
 	return nil, false
 }
 
-// virtualization is the platform's layout (facts/virtualization.md, sections 1
-// and 6). A cluster image made from a disk snapshot lies under vi/<name>.
+// virtualization is how the platform with these kinds lays out its registry. A
+// cluster image made from a disk snapshot lies under vi/<name>.
 func virtualization() []definition {
-	const inVolume = `has(object.spec.storage) && object.spec.storage in ['PersistentVolumeClaim', 'Kubernetes']`
+	const (
+		ready    = `has(object.status) && has(object.status.phase) && object.status.phase == 'Ready'`
+		inVolume = `has(object.spec) && has(object.spec.storage) && object.spec.storage in ['PersistentVolumeClaim', 'Kubernetes']`
+	)
 	image := func(name, resource, kind, repository, neededWhen, done string) definition {
 		return definition{
 			Config: Config{
@@ -51,9 +54,9 @@ func virtualization() []definition {
 		image("cvi", "clustervirtualimages", clusterVirtualImage, "cvi/{name}", "", ""),
 		image("cvi-under-vi", "clustervirtualimages", clusterVirtualImage, "vi/{name}", "", ""),
 		image("vi", "virtualimages", virtualImage, "vi/{namespace}/{name}",
-			`!(object.status.phase == 'Ready' && `+inVolume+`)`, "it lives in a volume"),
+			`!(`+ready+` && `+inVolume+`)`, "it lives in a volume"),
 		image("vd", "virtualdisks", virtualDisk, "vd/{namespace}/{name}",
-			`object.status.phase != 'Ready'`, "its disk is filled"),
+			`!(`+ready+`)`, "its disk is filled"),
 	}
 }
 

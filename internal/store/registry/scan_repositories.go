@@ -25,6 +25,8 @@ func (s *scan) enterRepository(dir string) blob.Step {
 	p := placeOf(dir)
 	top, rest, deeper := strings.Cut(strings.TrimPrefix(p.part, "/"), "/")
 	switch {
+	case p.repository == "lost+found":
+		return blob.Skip() // a file system's own, and no repository's name
 	case p.part == "":
 		return blob.List()
 	case p.repository == "" || (top != "_manifests" && top != "_layers" && top != "_uploads"):
