@@ -1,0 +1,76 @@
+package registry_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+	"github.com/ebb-io/ebb/internal/store/blob/fault"
+	"github.com/ebb-io/ebb/internal/store/blob/fs"
+	"github.com/ebb-io/ebb/internal/store/blob/mem"
+	"github.com/ebb-io/ebb/internal/store/registry"
+	"github.com/ebb-io/ebb/internal/testkit/world"
+)
+
+const (
+	repositoryCount = 3
+	imageCount      = 4 // of each repository, with a layer of its own and one that all share
+)
+
+// plain writes the repositories; one image stands in all of them.
+func plain(w *world.World) {
+	shared := w.Layer("shared")
+	everywhere := w.Image("team/r0", world.Layers(shared), world.ConfigText("config everywhere"), world.Tag("everywhere"))
+	for r := range repositoryCount {
+		repository := fmt.Sprintf("team/r%d", r)
+		w.Push(repository, everywhere, world.Tag("everywhere"))
+		for i := range imageCount {
+			w.Image(repository, world.Layers(shared, w.Layer(fmt.Sprint(r, i))), world.ConfigText(fmt.Sprint("config ", r, i)),
+				world.Tag(fmt.Sprintf("v%d", i)))
+		}
+	}
+}
+
+// A snapshot opens only the folders that it must list, looks once at each link
+// and blob, reads each tag once, and each manifest once however many
+// repositories have it.
+func TestSnapshotReadsNothingTwice(t *testing.T) {
+	store, dir := mem.New(), t.TempDir()
+	plain(world.New(world.Mem(store)))
+	plain(world.New(world.Folder(dir)))
+	folder, err := fs.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := repositoryCount*imageCount + 1
+	blobs := images*2 + repositoryCount*imageCount + 1 // manifests, configs, own layers, the shared one
+	tags := repositoryCount * (imageCount + 1)
+	links := repositoryCount * ((imageCount + 1) + (imageCount*2 + 2)) // revisions; configs and layers
+	for name, reader := range map[string]blob.Reader{"mem": store, "fs": folder} {
+		counted := fault.NewReader(reader)
+		inv, err := registry.New(counted, nil).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefixes := map[string]bool{}
+		for id := range inv.Contents.Blobs() {
+			prefixes[inv.Contents.Digest(inventory.ID(id)).Hex()[:2]] = true
+		}
+		// blobs, blobs/sha256 and its folders; repositories, team, and of each
+		// repository: itself, _manifests, revisions and its sha256, _layers and
+		// its sha256, tags
+		listings := 2 + len(prefixes) + 2 + repositoryCount*7
+		want := fault.Counts{
+			Walks: 2 + repositoryCount, Listings: listings, Leaves: blobs + links, Reads: tags + images,
+		}
+		if diff := cmp.Diff(want, counted.Counts()); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+		if len(inv.Problems) > 0 || inv.Images() != repositoryCount*(imageCount+1) || inv.Contents.Blobs() != blobs {
+			t.Errorf("%s: %d images, %d blobs, %v", name, inv.Images(), inv.Contents.Blobs(), inv.Problems)
+		}
+	}
+}
