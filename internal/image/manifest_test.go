@@ -28,29 +28,63 @@ func TestManifestsThatAreUnderstood(t *testing.T) {
 		needs                 []string
 		subject, index        bool
 	}{
-		{"an OCI image", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") + `, "layers": [` + described("b") + `]}`,
-			ociManifest, []string{"config a", "layer b"}, false, false},
-		{"without a media type", `{"schemaVersion": 2, "config": ` + described("a") + `, "layers": []}`,
-			ociManifest, []string{"config a"}, false, false},
-		{"a Docker image", `{"schemaVersion": 2, "mediaType": "` + dockerManifest + `", "config": ` + described("a") + `}`,
-			dockerManifest, []string{"config a"}, false, false},
-		{"an OCI index", `{"schemaVersion": 2, "mediaType": "` + ociIndex + `", "manifests": [` + described("a") + `]}`,
-			ociIndex, []string{"child a optional"}, false, true},
+		{
+			"an OCI image", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") + `, "layers": [` + described("b") + `]}`,
+			ociManifest,
+			[]string{"config a", "layer b"},
+			false, false,
+		},
+		{
+			"without a media type", `{"schemaVersion": 2, "config": ` + described("a") + `, "layers": []}`,
+			ociManifest,
+			[]string{"config a"},
+			false, false,
+		},
+		{
+			"a Docker image", `{"schemaVersion": 2, "mediaType": "` + dockerManifest + `", "config": ` + described("a") + `}`,
+			dockerManifest,
+			[]string{"config a"},
+			false, false,
+		},
+		{
+			"an OCI index", `{"schemaVersion": 2, "mediaType": "` + ociIndex + `", "manifests": [` + described("a") + `]}`,
+			ociIndex,
+			[]string{"child a optional"},
+			false, true,
+		},
 		{"an index without a media type", `{"schemaVersion": 2, "manifests": []}`, ociIndex, nil, false, true},
 		{"a Docker list", `{"schemaVersion": 2, "mediaType": "` + dockerList + `", "manifests": []}`, dockerList, nil, false, true},
-		{"a referrer", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") + `, "subject": ` + described("c") + `}`,
-			ociManifest, []string{"config a"}, true, false},
-		{"an index that describes", `{"schemaVersion": 2, "mediaType": "` + ociIndex + `", "manifests": [], "subject": ` + described("c") + `}`,
-			ociIndex, nil, true, true},
-		{"a foreign layer", `{"schemaVersion": 2, "mediaType": "` + dockerManifest + `", "config": ` + described("a") +
-			`, "layers": [{"mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip", "digest": "` + hexDigest("b") + `", "size": 1}]}`,
-			dockerManifest, []string{"config a", "layer b optional"}, false, false},
-		{"a layer with addresses", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") +
-			`, "layers": [{"digest": "` + hexDigest("b") + `", "urls": ["https://example.org"]}]}`,
-			ociManifest, []string{"config a", "layer b optional"}, false, false},
-		{"an image that also lists: all it names is needed", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") +
-			`, "manifests": [` + described("b") + `]}`,
-			ociManifest, []string{"config a", "child b optional"}, false, true},
+		{
+			"a referrer", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") + `, "subject": ` + described("c") + `}`,
+			ociManifest,
+			[]string{"config a"},
+			true, false,
+		},
+		{
+			"an index that describes", `{"schemaVersion": 2, "mediaType": "` + ociIndex + `", "manifests": [], "subject": ` + described("c") + `}`,
+			ociIndex, nil, true, true,
+		},
+		{
+			"a foreign layer", `{"schemaVersion": 2, "mediaType": "` + dockerManifest + `", "config": ` + described("a") +
+				`, "layers": [{"mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip", "digest": "` + hexDigest("b") + `", "size": 1}]}`,
+			dockerManifest,
+			[]string{"config a", "layer b optional"},
+			false, false,
+		},
+		{
+			"a layer with addresses", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") +
+				`, "layers": [{"digest": "` + hexDigest("b") + `", "urls": ["https://example.org"]}]}`,
+			ociManifest,
+			[]string{"config a", "layer b optional"},
+			false, false,
+		},
+		{
+			"an image that also lists: all it names is needed", `{"schemaVersion": 2, "mediaType": "` + ociManifest + `", "config": ` + described("a") +
+				`, "manifests": [` + described("b") + `]}`,
+			ociManifest,
+			[]string{"config a", "child b optional"},
+			false, true,
+		},
 	} {
 		m, err := image.ParseManifest([]byte(test.text))
 		if err != nil {
