@@ -1,6 +1,9 @@
 package image
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // Subject is the image that a tag describes, in the form that such tags carry:
 // "sha256-<hex>". A longer digest is cut to 64 hexadecimal digits.
@@ -22,6 +25,10 @@ func AttachedTo(tag string) (Subject, bool) {
 	}
 	return Subject(match[1]), true
 }
+
+// IsFallback tells whether a tag of the subject is the referrers' fallback tag,
+// which names an index of them, and not one of cosign's, which name an artifact.
+func (s Subject) IsFallback(tag string) bool { return !strings.Contains(tag, ".") }
 
 // subjectDigits is how much of a digest such a tag can carry.
 const subjectDigits = 64

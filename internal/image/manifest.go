@@ -32,6 +32,9 @@ type Descriptor struct {
 type Manifest struct {
 	MediaType string
 	Needs     []Descriptor
+	// Filesystem says that a layer of it is a file system: it can be run, and is
+	// no signature.
+	Filesystem bool
 	// Subject is the image that this one describes, nil where it describes none.
 	Subject *Digest
 }
@@ -64,10 +67,25 @@ func isIndex(mediaType string) bool { return mediaType == ociIndex || mediaType 
 type document struct {
 	SchemaVersion int          `json:"schemaVersion"`
 	MediaType     string       `json:"mediaType"`
-	Config        *descriptor  `json:"config"`
+	Config        present      `json:"config"`
 	Layers        []descriptor `json:"layers"`
 	Manifests     []descriptor `json:"manifests"`
 	Subject       *descriptor  `json:"subject"`
+}
+
+// present is a descriptor that is there. A null after it does not take it away:
+// so reads the registry, which takes a manifest with a member twice.
+type present struct {
+	descriptor
+	set bool
+}
+
+func (p *present) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	p.set = true
+	return json.Unmarshal(text, &p.descriptor)
 }
 
 type descriptor struct {
@@ -106,9 +124,9 @@ func (doc *document) mediaType() (string, error) {
 		return doc.MediaType, fmt.Errorf("%w: schema version %d", ErrNotUnderstood, doc.SchemaVersion)
 	case doc.MediaType != "":
 		return doc.MediaType, nil
-	case doc.Manifests != nil && doc.Config == nil && doc.Layers == nil:
+	case doc.Manifests != nil && !doc.Config.set && doc.Layers == nil:
 		return ociIndex, nil
-	case doc.Config != nil && doc.Manifests == nil:
+	case doc.Config.set && doc.Manifests == nil:
 		return ociManifest, nil
 	}
 	return "", fmt.Errorf("%w: neither an image nor an index", ErrNotUnderstood)
@@ -118,8 +136,8 @@ func (doc *document) mediaType() (string, error) {
 // names is needed.
 func (doc *document) collect(m *Manifest) error {
 	m.Needs = make([]Descriptor, 0, 1+len(doc.Layers)+len(doc.Manifests))
-	if doc.Config != nil {
-		if err := m.add(*doc.Config, Config); err != nil {
+	if doc.Config.set {
+		if err := m.add(doc.Config.descriptor, Config); err != nil {
 			return err
 		}
 	}
@@ -129,7 +147,7 @@ func (doc *document) collect(m *Manifest) error {
 		}
 	}
 	for _, d := range doc.Manifests {
-		if err := m.add(d, Child); err != nil {
+		if err := m.add(d, d.roleInIndex()); err != nil {
 			return err
 		}
 	}
@@ -147,11 +165,27 @@ func (m *Manifest) add(d descriptor, role Role) error {
 		return err
 	}
 	need := Descriptor{Digest: parsed, Size: -1, Role: role, Optional: role == Child || d.foreign()}
+	m.Filesystem = m.Filesystem || (role == Layer && d.filesystem())
 	if d.Size != nil {
 		need.Size = *d.Size
 	}
 	m.Needs = append(m.Needs, need)
 	return nil
+}
+
+// roleInIndex is what an index lists: manifests, but for the caches that
+// BuildKit exports, whose layers stand there.
+func (d descriptor) roleInIndex() Role {
+	if d.filesystem() || strings.HasPrefix(d.MediaType, "application/vnd.buildkit.cacheconfig") {
+		return Layer
+	}
+	return Child
+}
+
+// filesystem tells whether the content is a layer of a file system, Docker's or
+// OCI's.
+func (d descriptor) filesystem() bool {
+	return strings.Contains(d.MediaType, ".image.layer.") || strings.Contains(d.MediaType, ".image.rootfs.")
 }
 
 // foreign tells whether the content may lie elsewhere: the types that the

@@ -18,9 +18,13 @@ type ID uint32
 // Time is a moment in nanoseconds since 1970, UTC. Zero: not known.
 type Time int64
 
-// TimeOf packs a time; the zero time and whatever lies before 1970 are not known.
+// lastYear is the last whole one that 64 bits of nanoseconds reach.
+const lastYear = 2261
+
+// TimeOf packs a time; the zero time, whatever lies before 1970, and years that
+// can not be packed are not known.
 func TimeOf(t time.Time) Time {
-	if t.IsZero() || t.Unix() <= 0 {
+	if t.IsZero() || t.Unix() <= 0 || t.Year() > lastYear {
 		return 0
 	}
 	return Time(t.UnixNano())

@@ -26,6 +26,8 @@ type Manifest struct {
 	// HasSubject says that the manifest describes another image.
 	HasSubject bool
 	Index      bool
+	// Filesystem says that it has a layer of a file system.
+	Filesystem bool
 }
 
 // Link is a repository's right to a layer or a config.
@@ -40,7 +42,9 @@ type Image struct {
 	ID ID
 	// Linked says that the repository has a revision link for it. Without one
 	// a tag leads nowhere.
-	Linked  bool
+	Linked bool
+	// Broken says that the link does not hold its digest: no registry serves it.
+	Broken  bool
 	ModTime Time // of the revision link
 }
 

@@ -35,7 +35,9 @@ type repo struct {
 	first  int // node
 	names  []string
 	claims [][]refs.Claim // by name
-	inside bool           // in the policy's scope
+	// tagNames are its readable tags.
+	tagNames []string
+	inside   bool // in the policy's scope
 	// hold says that links and uploads stay, whatever needs them.
 	hold bool
 	// gone says that rules claim it by every name and no owner lives.
@@ -99,6 +101,7 @@ func (b *builder) addRepository(i int) {
 	}
 	for t, tag := range r.Tags {
 		if n := b.find(i, tag.Target); tag.Read && n != none {
+			r.tagNames = append(r.tagNames, tag.Name)
 			b.nodes[n].tags = append(b.nodes[n].tags, t)
 		}
 	}
@@ -126,13 +129,35 @@ func (b *builder) attach(n int) {
 	}
 	byTag := 0
 	for _, t := range node.tags {
-		if s, ok := image.AttachedTo(b.repos[node.repo].Tags[t].Name); ok && describes(s) {
+		if s, ok := b.attachedBy(node, b.repos[node.repo].Tags[t].Name); ok && describes(s) {
 			byTag++
 		}
 	}
 	node.describes = bySubject || byTag > 0
 	node.ordinarilyTagged = byTag < len(node.tags)
 	node.attached = bySubject || (byTag > 0 && !node.ordinarilyTagged)
+}
+
+// attachedBy reads the subject from a tag whose form and content both say that
+// the image describes another. The form alone is not enough: people tag by hash.
+func (b *builder) attachedBy(node *node, tag string) (image.Subject, bool) {
+	subject, ok := image.AttachedTo(tag)
+	m := b.Inventory.Manifests[node.ID]
+	if !ok || m == nil {
+		return "", false
+	}
+	if m.Index {
+		return subject, subject.IsFallback(tag) && b.listsReferrersOf(m, subject)
+	}
+	return subject, !subject.IsFallback(tag) && !m.Filesystem
+}
+
+// listsReferrersOf tells whether everything that an index lists has the subject.
+func (b *builder) listsReferrersOf(m *inventory.Manifest, subject image.Subject) bool {
+	return !slices.ContainsFunc(m.Needs, func(need inventory.Need) bool {
+		child := b.Inventory.Manifests[need.ID]
+		return child == nil || !child.HasSubject || b.Inventory.Contents.Digest(child.Subject).Subject() != subject
+	})
 }
 
 // find is the node of an image, or none.

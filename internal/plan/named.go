@@ -94,7 +94,7 @@ func (p *Plan) Stale(named Named) []inventory.Item {
 	return stale
 }
 
-// each calls f for every image, blob and upload that is there.
+// each calls f for every image, layer link, blob and upload that is there.
 func (p *Plan) each(f func(inventory.Item)) {
 	for n := range p.nodes {
 		if p.nodes[n].Linked {
@@ -102,8 +102,12 @@ func (p *Plan) each(f func(inventory.Item)) {
 		}
 	}
 	for i := range p.repos {
-		for _, u := range p.repos[i].Uploads {
-			f(inventory.Item{Kind: inventory.UploadFolder, Repository: p.repos[i].Name, Upload: u.ID})
+		r := &p.repos[i]
+		for _, link := range r.Layers {
+			f(inventory.Item{Kind: inventory.LayerLink, Repository: r.Name, Digest: p.inv.Contents.Digest(link.ID)})
+		}
+		for _, u := range r.Uploads {
+			f(inventory.Item{Kind: inventory.UploadFolder, Repository: r.Name, Upload: u.ID})
 		}
 	}
 	for i := range p.inv.Contents.Blobs() {

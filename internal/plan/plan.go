@@ -7,6 +7,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -101,12 +102,40 @@ func (p *Plan) Inventory() *inventory.Inventory { return p.inv }
 func (p *Plan) Via(i int) (int, bool) { return p.via[i], p.via[i] != none }
 
 // Survivor is a kept image that its registry can serve, by which the registry
-// is recognized. It is false where nothing is kept.
+// is recognized while images go. It is false where none is kept.
 func (p *Plan) Survivor() (Decision, bool) {
 	for n := range p.nodes {
-		if !p.Decisions[n].Delete && p.nodes[n].Linked && p.Decisions[n].MediaType != "" {
+		if !p.Decisions[n].Delete && p.servable(n) {
 			return p.Decisions[n], true
 		}
 	}
 	return Decision{}, false
+}
+
+// Samples are up to n images that the registry of this very storage can serve:
+// one of each repository, those first of which something goes.
+func (p *Plan) Samples(n int) []Decision {
+	var losing, others []Decision
+	for i := range p.repos {
+		first, end := nodesOf(&p.repos[i])
+		at := slices.IndexFunc(p.Decisions[first:end], func(d Decision) bool { return d.Delete })
+		for node := first; node < end; node++ {
+			if !p.servable(node) {
+				continue
+			}
+			if at >= 0 {
+				losing = append(losing, p.Decisions[node])
+			} else {
+				others = append(others, p.Decisions[node])
+			}
+			break
+		}
+	}
+	all := append(losing, others...)
+	return all[:min(n, len(all))]
+}
+
+// servable tells whether a sound registry answers for the image.
+func (p *Plan) servable(n int) bool {
+	return p.nodes[n].Linked && !p.nodes[n].Broken && p.Decisions[n].MediaType != ""
 }

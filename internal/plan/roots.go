@@ -109,7 +109,7 @@ func (b *builder) judgeUntagged(r *repo, node *node) {
 			continue
 		}
 		for _, claim := range r.claims[i] {
-			judgeUntaggedClaim(node, claim)
+			judgeUntaggedClaim(r, node, claim)
 		}
 	}
 }
@@ -117,7 +117,11 @@ func (b *builder) judgeUntagged(r *repo, node *node) {
 // judgeUntaggedClaim says of an owner that is done with all its images that it
 // is done with this one: a run that was cut short has taken the tag already,
 // and the next one must not meet the limit that this one did not.
-func judgeUntaggedClaim(node *node, claim refs.Claim) {
+func judgeUntaggedClaim(r *repo, node *node, claim refs.Claim) {
+	if owner, lacks := claim.Lacks(r.tagNames); lacks {
+		node.keep = append(node.keep, reason.Reason{Code: reason.Owned, Detail: owner + " lives and no tag is its own: this may be its image"})
+		return
+	}
 	v := claim.Judge("")
 	if v.Keep {
 		v.Reason = reason.Reason{Code: reason.Untagged, Detail: "no tag leads to it"}

@@ -34,6 +34,13 @@ func (p *Plan) Deletions(stays Stays) [][]inventory.Item {
 	return phases
 }
 
+// Nothing tells whether the plan deletes nothing at all, residue included.
+func (p *Plan) Nothing() bool {
+	nothing := true
+	p.sweep(nil, func(int, inventory.Item) { nothing = false })
+	return nothing
+}
+
 // Size is what the items' deletion frees, in bytes of content.
 func Size(phases [][]inventory.Item) int64 {
 	total := int64(0)

@@ -50,14 +50,18 @@ func (s *sweep) tags() {
 	}
 }
 
+// brokenTags removes the tags that could not be read, of a repository that goes
+// whole, and what is left of tags that were deleted.
 func (s *sweep) brokenTags(r *repo) {
 	if r.hold {
 		return
 	}
-	for _, tag := range r.Tags {
-		if !tag.Read && r.gone {
-			for _, item := range tagItems(r, tag, image.Digest{}) {
-				s.emit(item, 0)
+	if r.gone && !s.anyStands(r) && !s.stays(folderOf(r)) {
+		for _, tag := range r.Tags {
+			if !tag.Read {
+				for _, item := range tagItems(r, tag, image.Digest{}) {
+					s.emit(item, 0)
+				}
 			}
 		}
 	}
@@ -66,6 +70,15 @@ func (s *sweep) brokenTags(r *repo) {
 			s.emit(inventory.Item{Kind: inventory.TagFolder, Repository: r.Name, Tag: residue.Tag, Residue: true}, 0)
 		}
 	}
+}
+
+func (s *sweep) anyStands(r *repo) bool {
+	first, end := nodesOf(r)
+	return slices.Contains(s.standing[first:end], true)
+}
+
+func folderOf(r *repo) inventory.Item {
+	return inventory.Item{Kind: inventory.RepositoryFolder, Repository: r.Name, Stop: r.LinkTarget}
 }
 
 // tagItems are a tag's parts in the order of their deletion, which leaves a
@@ -98,7 +111,7 @@ func (s *sweep) repositories() {
 		uploads := s.uploads(r)
 		residue := s.residue(r)
 		if links+uploads+residue == 0 && s.vacant(r) {
-			s.offer(inventory.Item{Kind: inventory.RepositoryFolder, Repository: r.Name, Stop: r.LinkTarget})
+			s.offer(folderOf(r))
 		}
 	}
 }
@@ -199,11 +212,14 @@ func (s *sweep) named(r *repo, d image.Digest) bool {
 
 // vacant tells whether none of the repository's images and tags remain.
 func (s *sweep) vacant(r *repo) bool {
-	first, end := nodesOf(r)
-	if r.hold || slices.Contains(s.standing[first:end], true) {
+	if r.hold || s.anyStands(r) {
 		return false
 	}
-	return r.gone || !slices.ContainsFunc(r.Tags, func(t inventory.Tag) bool { return !t.Read })
+	return !slices.ContainsFunc(r.Tags, func(t inventory.Tag) bool { return !t.Read && (!r.gone || s.brokenTagStays(r, t)) })
+}
+
+func (s *sweep) brokenTagStays(r *repo, t inventory.Tag) bool {
+	return slices.ContainsFunc(tagItems(r, t, image.Digest{}), s.stays)
 }
 
 // blobs sweeps what nothing needs. A scope holds nothing back here: a

@@ -8,6 +8,7 @@ package refs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/reason"
@@ -97,6 +98,19 @@ func (c Claim) Judge(tag string) Verdict {
 		done = o
 	}
 	return verdict(reason.OwnerDone, "%s", c.describe(done))
+}
+
+// Lacks tells whether a living owner that needs its image has no tag among
+// those of its repository: the one it builds, or any where it builds none. Its
+// image may be one that lost its tag.
+func (c Claim) Lacks(tags []string) (owner string, lacks bool) {
+	for _, o := range c.owners {
+		built, known := c.Rule.Tag.Build(o.Values)
+		if !o.Done && !slices.Contains(tags, built) && (known || len(tags) == 0) {
+			return ownerName(c.Rule.Kind, o.Values), true
+		}
+	}
+	return "", false
 }
 
 // stale tells whether the tag is another object's by its form and none of the

@@ -255,7 +255,7 @@ func by(references []*Reference) []string {
 	return names
 }
 
-// shorten is the writer's side of the rule, as facts/virtualization.md tells it.
+// shorten is the writer's side of the rule, as the platform's own writer applies it.
 func shorten(host, kindPath, name string) string {
 	const most = 255
 	room := most - len(host) - 1 - len(kindPath)

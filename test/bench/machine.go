@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,11 +22,11 @@ func processor() string {
 }
 
 func memory() string {
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
+	kib, err := strconv.ParseInt(firstMatch("/proc/meminfo", regexp.MustCompile(`MemTotal:\s+(\d+) kB`), ""), 10, 64)
+	if err != nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.0f GB", float64(info.Totalram)*float64(info.Unit)/1e9)
+	return fmt.Sprintf("%.0f GB", float64(kib)*1024/1e9)
 }
 
 // kernel is its version alone, without what a distributor appended.

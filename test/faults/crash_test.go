@@ -110,13 +110,13 @@ func TestCrashUnderTheLimit(t *testing.T) {
 	dir := tempDir(t)
 	w := world.New(world.Folder(dir))
 	w.Image("apps/web", world.Layers(w.Layer("web")), world.Tag("v1"))
-	objects := "apiVersion: v1\nkind: List\nitems:\n"
+	objects := "apiVersion: v1\nitems:\n"
 	for i := range 4 {
 		w.Image(fmt.Sprintf("vd/ns/disk-%d", i), world.Layers(w.Layer(world.Random(uint64(i), 4000))), world.Tag(uid(i)))
 		objects += fmt.Sprintf("- {apiVersion: virtualization.deckhouse.io/v1alpha2, kind: VirtualDisk, "+
 			"metadata: {name: disk-%d, namespace: ns, uid: %s}, status: {phase: Ready}}\n", i, uid(i))
 	}
-	q := trial.Ask(trial.Owners(t, objects), w.Now())
+	q := trial.Ask(trial.Owners(t, objects+"kind: List\n"), w.Now())
 	s := newStage(t, dir, q)
 	for n := 1; n <= s.deletes; n++ {
 		s.crashUnderTheLimit(t, n)

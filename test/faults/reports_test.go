@@ -17,9 +17,9 @@ import (
 	"github.com/ebb-io/ebb/internal/testkit/world"
 )
 
-// TestReports has a test for each public report of facts/registry.md, section
-// 4, that concerns storage: what tools like this one have deleted by mistake,
-// stumbled over or left behind. The numbers are those of the page.
+// TestReports has a test for each kind of public report that concerns storage:
+// what tools like this one have deleted by mistake, stumbled over or left
+// behind. Each is numbered and names its fault.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	for _, reports := range [][]condition{usedReports, describedReports, ownedReports, badEntryReports, leftoverReports} {
@@ -154,9 +154,9 @@ var describedReports = []condition{
 var ownedReports = []condition{
 	{"26 27 28 30, images that Pods and Pod templates name", func(_ *testing.T, w *town) []damage {
 		kinds := map[string]string{
-			"Deployment": "spec: {replicas: 0, template: {spec: {containers: [{image: %q}]}}}", "StatefulSet": "spec: {template: {spec: {initContainers: [{image: %q}]}}}",
+			"Deployment": "spec: {replicas: 0, template: {spec: {containers: [{image: %q}]}}}", "StatefulSet": "spec: {template: {spec: {containers: [{image: other}], initContainers: [{image: %q}]}}}",
 			"ReplicaSet": "spec: {replicas: 0, template: {spec: {containers: [{image: %q}]}}}", "Job": "spec: {template: {spec: {containers: [{image: %q}]}}}",
-			"DaemonSet": "spec: {template: {spec: {volumes: [{image: {reference: %q}}]}}}", "CronJob": "spec: {jobTemplate: {spec: {template: {spec: {containers: [{image: %q}]}}}}}",
+			"DaemonSet": "spec: {template: {spec: {containers: [{image: other}], volumes: [{image: {reference: %q}}]}}}", "CronJob": "spec: {jobTemplate: {spec: {template: {spec: {containers: [{image: %q}]}}}}}",
 		}
 		for kind, spec := range kinds {
 			repo := "vi/ns/of-" + strings.ToLower(kind)

@@ -21,7 +21,6 @@ func uid(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) 
 func richOwners(config string) string {
 	return `
 apiVersion: v1
-kind: List
 items:
 - {apiVersion: virtualization.deckhouse.io/v1alpha2, kind: VirtualImage, metadata: {name: alive, namespace: ns, uid: ` + uid(1) + `}, status: {phase: Ready}}
 - {apiVersion: virtualization.deckhouse.io/v1alpha2, kind: VirtualDisk, metadata: {name: ready, namespace: ns, uid: ` + uid(2) + `}, status: {phase: Ready}}
@@ -35,6 +34,7 @@ items:
   status:
     containerStatuses:
     - {name: byTag, image: "` + config + `", imageID: "` + config + `"}
+kind: List
 `
 }
 

@@ -17,8 +17,8 @@ type condition struct {
 	make func(t *testing.T, w *town) []damage
 }
 
-// TestFaultTable has a test for each row of facts/registry.md, section 2: what
-// stops or misleads the registry's own collector.
+// TestFaultTable has a test for each fault that was seen to stop or mislead the
+// registry's own collector, distribution v3.1.1.
 func TestFaultTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range append(brokenParts, brokenManifests...) {

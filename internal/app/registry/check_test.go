@@ -23,24 +23,27 @@ func checked(t *testing.T, reader blob.Reader, w *world.World, p policy.Policy) 
 	return app.Check(t.Context(), registry.New(reader, nil), app.Request{Owners: nobody, Policy: p, Now: w.Now()})
 }
 
-// Blobs without a repository look like a volume that is not mounted. A person
-// can say that they are not; a folder that could not be listed can not.
-func TestBlobsWithoutRepositories(t *testing.T) {
+// Blobs without a repository, and images without a blob, look like a volume
+// that is not mounted. No word of a person lifts that.
+func TestHalfAStorageIsRefused(t *testing.T) {
 	store := mem.New()
 	w := world.New(world.Mem(store))
 	w.OrphanBlob("orphan")
 	confirmed := policy.Default()
 	confirmed.Confirmed = true
-	if _, err := checked(t, store, w, policy.Default()); !errors.Is(err, app.ErrIncomplete) {
-		t.Errorf("without a word: %v", err)
-	}
-	if p, err := checked(t, store, w, confirmed); err != nil || p.Totals.ReclaimableBytes == 0 {
-		t.Errorf("confirmed: %v", err)
+	for _, p := range []policy.Policy{policy.Default(), confirmed} {
+		if _, err := checked(t, store, w, p); !errors.Is(err, app.ErrIncomplete) {
+			t.Errorf("blobs without a repository: %v", err)
+		}
 	}
 	w.Image("apps/web", world.Tag("v1"))
 	unlisted := fault.NewReader(store, fault.FailReadWhere(func(op fault.Op) bool { return op.Path == world.Root+"/repositories" }))
 	if _, err := checked(t, unlisted, w, confirmed); !errors.Is(err, app.ErrIncomplete) {
 		t.Errorf("confirmed, and repositories can not be listed: %v", err)
+	}
+	w.RemoveDir(world.Root + "/blobs")
+	if _, err := checked(t, store, w, confirmed); !errors.Is(err, app.ErrIncomplete) {
+		t.Errorf("images without a blob: %v", err)
 	}
 }
 

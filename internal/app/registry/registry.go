@@ -51,9 +51,8 @@ func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan,
 	if err != nil {
 		return nil, err
 	}
-	if inv.Contents.Blobs() > 0 && !slices.ContainsFunc(inv.Repositories, readable) && !emptied(inv, req) {
-		return nil, fmt.Errorf("%w: the storage holds %d blobs and not one readable repository: is a volume not mounted? (confirm it if they really are gone)",
-			ErrIncomplete, inv.Contents.Blobs())
+	if err := plausible(inv); err != nil {
+		return nil, err
 	}
 	set, err := req.Owners(ctx)
 	if err != nil {
@@ -62,10 +61,20 @@ func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan,
 	return plan.Build(plan.Input{Inventory: inv, Refs: refs.NewIndex(set), Policy: req.Policy, Now: req.Now}), empty
 }
 
-// emptied tells whether a person has confirmed that there are no repositories
-// any more, as after the last of them went.
-func emptied(inv *inventory.Inventory, req Request) bool {
-	return req.Policy.Confirmed && !inv.Unlisted && len(inv.Repositories) == 0
+// plausible refuses a storage of which a whole half is not there. No word of a
+// person lifts that: it is given for other reasons, and for longer than a mount
+// lasts.
+func plausible(inv *inventory.Inventory) error {
+	blobs, images := inv.Contents.Blobs(), inv.Images()
+	switch {
+	case inv.Unlisted && (blobs == 0 || images == 0):
+		return fmt.Errorf("%w: %s: %s", ErrIncomplete, inv.Problems[0].Path, inv.Problems[0].Detail)
+	case blobs > 0 && !slices.ContainsFunc(inv.Repositories, readable):
+		return fmt.Errorf("%w: the storage holds %d blobs and not one readable repository: is a volume not mounted?", ErrIncomplete, blobs)
+	case blobs == 0 && images > 0:
+		return fmt.Errorf("%w: the storage holds %d images and not one blob: is a volume not mounted?", ErrIncomplete, images)
+	}
+	return nil
 }
 
 func readable(r inventory.Repository) bool { return !r.Unlisted }

@@ -104,24 +104,62 @@ func (r *run) locked(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.plan(ctx, r.Named)
-	if p == nil {
+	r.result.Plan, err = r.plan(ctx, r.Named)
+	if r.result.Plan == nil {
 		return nil, err
 	}
-	r.result.Plan = p
-	switch {
-	case err != nil:
-		return r.finish(), err
-	case len(p.Exceeded) > 0 && !r.Policy.Confirmed:
-		return r.finish(), fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
-	case !found && r.result.Guarded && p.Totals.ReclaimableBytes > 0:
-		return r.finish(), fmt.Errorf("%w: the storage holds no image by which the registry could be recognized: stop it and say --offline",
-			guard.ErrUnproven)
+	if err == nil {
+		err = r.admit(ctx, found)
 	}
-	if err := r.approve(ctx); err != nil || !r.result.Approved {
+	if err == nil {
+		err = r.approve(ctx, found)
+	}
+	if err != nil || !r.result.Approved {
 		return r.finish(), err
 	}
 	return r.delete(ctx, known)
+}
+
+// admit refuses a plan that is over a limit, and one for a storage that the
+// registry does not prove to serve.
+func (r *run) admit(ctx context.Context, found bool) error {
+	p := r.result.Plan
+	switch {
+	case len(p.Exceeded) > 0 && !r.Policy.Confirmed:
+		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
+	case !found && r.result.Guarded && !p.Nothing():
+		return fmt.Errorf("%w: the storage holds no image by which the registry could be recognized: stop it and say --offline",
+			guard.ErrUnproven)
+	}
+	return r.recognize(ctx, p)
+}
+
+// errCache refuses a pull-through cache, which fetches what is asked of it and
+// writes it down although it is read-only.
+func errCache(cache bool) error {
+	if !cache {
+		return nil
+	}
+	return fmt.Errorf("%w: the storage is a pull-through cache's, which writes although it is read-only: stop it and say --offline",
+		guard.ErrWritable)
+}
+
+// samples is how many images a registry must answer for before the first
+// deletion: enough to notice an older copy of the storage.
+const samples = 32
+
+// recognize proves that each registry serves this very storage.
+func (r *run) recognize(ctx context.Context, p *plan.Plan) error {
+	var known []guard.Known
+	for _, d := range p.Samples(samples) {
+		known = append(known, guard.Known{Repository: d.Repository, Digest: d.Digest.String()})
+	}
+	for _, g := range r.Guards {
+		if err := g.Serves(ctx, known); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plan makes the plan, or as much of it as an earlier one names.
@@ -139,7 +177,7 @@ func (r *run) plan(ctx context.Context, named plan.Named) (*plan.Plan, error) {
 
 // approve asks, and then looks again: a person thinks for minutes, in which
 // owners come and go.
-func (r *run) approve(ctx context.Context) (err error) {
+func (r *run) approve(ctx context.Context, found bool) (err error) {
 	if r.Approve == nil {
 		r.result.Approved = true
 		return nil
@@ -152,13 +190,16 @@ func (r *run) approve(ctx context.Context) (err error) {
 		return err
 	}
 	r.result.Plan = again
-	return nil
+	return r.admit(ctx, found)
 }
 
 // proveFirst proves the registry read-only before the storage is read.
 func (r *run) proveFirst(ctx context.Context) (guard.Known, bool, error) {
 	if !r.result.Guarded {
 		return guard.Known{}, false, nil
+	}
+	if cache, err := r.store.PullThrough(ctx); err != nil || cache {
+		return guard.Known{}, false, errors.Join(err, errCache(cache))
 	}
 	repository, digest, found, err := r.store.AnyImage(ctx)
 	if err != nil || !found {

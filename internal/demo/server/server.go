@@ -4,7 +4,7 @@
 // metrics, tracing, log level).
 //
 // It refuses everything that a registry for others would need: it has no TLS,
-// no credentials, no cache, no storage but a folder, and removes no uploads.
+// no credentials, no storage but a folder, and removes no uploads.
 package server
 
 import (
@@ -28,6 +28,7 @@ type Options struct {
 	ReadOnly bool   // maintenance: pulls go on, all else answers 405
 	Delete   bool   // tags and manifests can be deleted over the API
 	Addr     string // host:port to listen on; 127.0.0.1 and a free port by default
+	Caches   string // address of another registry, of which this is a pull-through cache
 }
 
 // Server is a registry that runs.
@@ -138,6 +139,7 @@ func configure(dir string, options Options) *configuration.Configuration {
 	}}
 	// What a parsed configuration has; with zeros any page is too large.
 	config.Catalog.MaxEntries, config.Tags.MaxTags = 1000, 1000
+	config.Proxy.RemoteURL = options.Caches
 	config.HTTP.Secret = "a registry on a loopback port" // signs upload locations
 	return config
 }

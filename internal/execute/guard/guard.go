@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -50,6 +51,9 @@ func New(address string) (*Guard, error) {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("registry address %q: want http://host or https://host, with a port if needed", address)
 	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("registry address %q: give host and port alone; credentials come from docker login", u.Redacted())
+	}
 	if strings.Trim(u.Path, "/") != "" && strings.Trim(u.Path, "/") != "v2" {
 		return nil, fmt.Errorf("registry address %q: a registry has no path", address)
 	}
@@ -64,10 +68,16 @@ func New(address string) (*Guard, error) {
 	return &Guard{url: address, base: u.Scheme + "://" + u.Host, registry: registry, transport: http.DefaultTransport}, nil
 }
 
+// patience is how long one proof may take: a registry that does not answer must
+// not hold the lock for ever.
+const patience = 30 * time.Second
+
 // Prove asks for a known image and tries a write. It returns an error that
 // wraps ErrWritable or ErrUnproven. Credentials come from Docker's
 // configuration.
 func (g *Guard) Prove(ctx context.Context, known Known) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	client, err := g.client(ctx, known.Repository)
 	if err != nil {
 		return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
@@ -81,8 +91,32 @@ func (g *Guard) Prove(ctx context.Context, known Known) error {
 	return nil
 }
 
+// Serves asks for images that the storage holds; a registry that does not
+// answer for one of them serves another storage. It returns an error that
+// wraps ErrUnproven. A full copy of the storage can not be told from it.
+func (g *Guard) Serves(ctx context.Context, known []Known) error {
+	for _, k := range known {
+		if err := g.servesOne(ctx, k); err != nil {
+			return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
+		}
+	}
+	return nil
+}
+
+func (g *Guard) servesOne(ctx context.Context, known Known) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client, err := g.client(ctx, known.Repository)
+	if err != nil {
+		return err
+	}
+	return g.serves(ctx, client, known)
+}
+
 // ProveReadOnly tries a write, of a registry that was recognized before.
 func (g *Guard) ProveReadOnly(ctx context.Context, repository string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	client, err := g.client(ctx, repository)
 	if err != nil {
 		return fmt.Errorf("registry %s: %w: %w", g.url, ErrUnproven, err)
@@ -104,8 +138,11 @@ func (g *Guard) client(ctx context.Context, repository string) (*http.Client, er
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Transport: t}, nil
+	return &http.Client{Transport: t, CheckRedirect: stay}, nil
 }
+
+// stay follows no redirection: it would turn a write into a read.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // accept is every manifest type, so that the registry serves what it has.
 const accept = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, " +
@@ -131,6 +168,8 @@ func (g *Guard) refusesWrites(ctx context.Context, client *http.Client, reposito
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnproven, err)
+	case answer.status == http.StatusMethodNotAllowed && answer.unsupported:
+		return fmt.Errorf("%w: it refuses a push as a pull-through cache does, which writes what is pulled: stop it and say --offline", ErrUnproven)
 	case answer.status == http.StatusMethodNotAllowed:
 		return nil
 	case answer.status == http.StatusBadRequest, answer.status < http.StatusBadRequest:
@@ -143,6 +182,10 @@ func (g *Guard) refusesWrites(ctx context.Context, client *http.Client, reposito
 type answer struct {
 	status int
 	digest string
+	// unsupported says that the registry itself, and not its routes, refuses
+	// the operation: distribution's read-only mode has no such route, and its
+	// pull-through cache answers with an error document.
+	unsupported bool
 }
 
 func (g *Guard) do(ctx context.Context, client *http.Client, method, repository, reference string, body []byte) (answer, error) {
@@ -160,8 +203,11 @@ func (g *Guard) do(ctx context.Context, client *http.Client, method, repository,
 		return answer{}, err
 	}
 	defer func() { _ = response.Body.Close() }() // nothing more is wanted from it
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
-	return answer{response.StatusCode, response.Header.Get("Docker-Content-Digest")}, err
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	return answer{
+		status: response.StatusCode, digest: response.Header.Get("Docker-Content-Digest"),
+		unsupported: bytes.Contains(text, []byte(`"UNSUPPORTED"`)),
+	}, err
 }
 
 const probeType = "application/vnd.oci.image.manifest.v1+json"

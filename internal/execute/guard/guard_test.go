@@ -142,7 +142,7 @@ func TestNoRegistryIsRefused(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	for _, address := range []string{"", "registry.example.org", "ftp://host", "https://", "https://host/path", "http://a b"} {
+	for _, address := range []string{"https://user:secret@host", "https://host?x", "https://host#x", "", "registry.example.org", "ftp://host", "https://", "https://host/path", "http://a b"} {
 		if _, err := guard.New(address); err == nil {
 			t.Errorf("%q is taken for a registry's address", address)
 		}

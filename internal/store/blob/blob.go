@@ -22,6 +22,7 @@ type Entry struct {
 	Path    string
 	Size    int64     // bytes
 	ModTime time.Time // UTC; the zero value where it is not known
+	Link    string    // where it really is, if a walk found it behind a symbolic link; see Follow
 }
 
 // Reader shows what a storage holds.
@@ -105,11 +106,15 @@ var (
 )
 
 // Visitor is told what a walk finds. Its functions are called from many
-// goroutines at once. All are required.
+// goroutines at once. All but Follow are required.
 type Visitor struct {
 	// Enter is asked about every directory below the walk's root before it is
 	// read.
 	Enter func(dir string) Step
+	// Follow is asked about a symbolic link to a directory, the walk's root
+	// included, before Enter is: false leaves it alone. Nil follows all. The
+	// target is a path of this storage, or an absolute one outside of it.
+	Follow func(link, target string) bool
 	// File is told of every file in a listed directory, and of the one file
 	// that Only asked for.
 	File func(Entry)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -89,10 +90,15 @@ func (w *Writable) look(ctx context.Context, item inventory.Item) (parts, error)
 func (w *Writable) unmoved(ctx context.Context, item inventory.Item) error {
 	content, _, err := blob.ReadFile(ctx, w.reader, Path(item), linkLimit)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), item.Unread:
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err != nil:
+	case err != nil && !(item.Unread && damaged(err)):
 		return err
+	case item.Unread:
+		if _, err := image.ParseDigest(string(content)); err == nil {
+			return ErrMoved // it was broken, and names something now
+		}
+		return nil
 	case string(content) != item.Digest.String():
 		return ErrMoved
 	}
@@ -108,6 +114,7 @@ func (w *Writable) tree(ctx context.Context, dir string) (parts, error) {
 	}
 	err := w.reader.Walk(ctx, dir, blob.Visitor{
 		Enter:   func(dir string) blob.Step { folders.add(dir + "/"); return blob.List() },
+		Follow:  func(link, target string) bool { fail(link, errors.New("a symbolic link to "+target)); return false },
 		File:    func(e blob.Entry) { found.add(e.Path) },
 		Missing: func(string) {},
 		Link:    func(link, target string) { fail(link, errors.New("a symbolic link to "+target)) },
@@ -134,7 +141,7 @@ func (w *Writable) repositoryParts(ctx context.Context, item inventory.Item) (pa
 		}
 		all.must = append(all.must, p.must...)
 	}
-	for dir != repositories && dir != item.Stop {
+	for dir != repositories && dir != repositories+"/"+item.Stop {
 		all.may = append(all.may, dir+"/")
 		dir = dir[:strings.LastIndex(dir, "/")]
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/image"
-	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
@@ -85,19 +84,30 @@ func (s *Store) top(ctx context.Context) ([]string, error) {
 	return found.sorted(), errors.Join(err, failed)
 }
 
+// PullThrough tells whether the storage is a pull-through cache's: it keeps its
+// schedule beside the registry's folder. A cache that never forgets has none,
+// and can not be told.
+func (s *Store) PullThrough(ctx context.Context) (bool, error) {
+	_, err := s.reader.Stat(ctx, "scheduler-state.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // AnyImage finds some image that its registry can serve, without reading all.
 func (s *Store) AnyImage(ctx context.Context) (repository string, d image.Digest, found bool, err error) {
 	walking, stop := context.WithCancel(ctx)
 	defer stop()
 	result := newCollector()
-	scan := &scan{Store: New(s.reader, nil), repositories: map[string]*inventory.Repository{}}
+	scan := newScan(New(s.reader, nil))
 	err = s.reader.Walk(walking, repositories, blob.Visitor{
 		Enter: scan.enterRepository,
 		File: func(e blob.Entry) {
 			p := placeOf(e.Path)
 			part, isLink := strings.CutSuffix(p.part, "/link")
 			digest, ok := linkDigest(part, revisionsDir)
-			if !isLink || !ok || !s.readable(walking, digest) {
+			if !isLink || !ok || e.Size != int64(len(digest.String())) || !s.readable(walking, digest) {
 				return
 			}
 			result.do(func() { repository, d, found = p.repository, digest, true })

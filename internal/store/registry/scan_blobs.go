@@ -77,13 +77,16 @@ func (s *scan) enterBlobs(dir string) blob.Step {
 	return blob.Skip()
 }
 
-// sharedFolder notes a folder that two names lead to where only one may.
+// sharedFolder notes a part of the storage that two names lead to where only
+// one may: neither of them is judged.
 func (s *scan) sharedFolder(link, target string) {
 	s.locked(func() {
-		s.report(link, inventory.NotListed, "a symbolic link to "+target+", which belongs to another part of the storage")
+		s.report(link, inventory.NotListed, "a symbolic link to "+target+", which may belong to something else")
 		s.unlisted = true
-		if p := placeOf(link); p.part != "" && p.repository != "" {
-			s.repository(p.repository).Unlisted = true
+		for _, path := range []string{link, target} {
+			if p := placeOf(path); p.part != "" && p.repository != "" {
+				s.shared[p.repository] = true
+			}
 		}
 	})
 }

@@ -25,23 +25,30 @@ func (s *scan) readManifests(ctx context.Context) error {
 			return err
 		}
 	}
+	doubtful, unread := map[inventory.ID]bool{}, map[inventory.ID]bool{}
 	for _, r := range s.repositories {
 		for _, i := range r.Images {
 			absent := s.contents.At(i.ID).Size == inventory.Absent // of a child that is no loss: an index may be sparse
-			r.Doubtful = r.Doubtful || absent || s.reaches(i.ID, s.unsound)
-			r.Unlisted = r.Unlisted || s.reaches(i.ID, s.unread)
+			r.Doubtful = r.Doubtful || absent || s.reaches(i.ID, s.unsound, doubtful)
+			r.Unlisted = r.Unlisted || s.reaches(i.ID, s.unread, unread)
 		}
 	}
 	return nil
 }
 
 // reaches tells whether a manifest, or one that it lists at any depth, is in
-// the set. Digests can not go round in a circle.
-func (s *scan) reaches(id inventory.ID, set map[inventory.ID]bool) bool {
+// the set. Digests can not go round in a circle; what is known is not asked
+// again, as an index may list another many times.
+func (s *scan) reaches(id inventory.ID, set, known map[inventory.ID]bool) bool {
+	if found, ok := known[id]; ok {
+		return found
+	}
 	m := s.manifests[id]
-	return set[id] || (len(set) > 0 && m != nil && m.Index && slices.ContainsFunc(m.Needs, func(n inventory.Need) bool {
-		return n.Role == image.Child && s.reaches(n.ID, set)
+	found := set[id] || (len(set) > 0 && m != nil && m.Index && slices.ContainsFunc(m.Needs, func(n inventory.Need) bool {
+		return n.Role == image.Child && s.reaches(n.ID, set, known)
 	}))
+	known[id] = found
+	return found
 }
 
 func (s *scan) revisions(seen map[inventory.ID]bool) []inventory.ID {
@@ -136,7 +143,7 @@ func (s *scan) unsoundManifest(id inventory.ID, d image.Digest, code inventory.P
 }
 
 func (s *scan) intern(parsed image.Manifest) *inventory.Manifest {
-	m := &inventory.Manifest{MediaType: parsed.MediaType, Index: parsed.IsIndex()}
+	m := &inventory.Manifest{MediaType: parsed.MediaType, Index: parsed.IsIndex(), Filesystem: parsed.Filesystem}
 	m.Needs = make([]inventory.Need, 0, len(parsed.Needs))
 	for _, need := range parsed.Needs {
 		m.Needs = append(m.Needs, inventory.Need{

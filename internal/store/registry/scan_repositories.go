@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -14,11 +15,23 @@ import (
 func (s *scan) readRepositories(ctx context.Context) error {
 	return s.walk(ctx, repositories, blob.Visitor{
 		Enter:   s.enterRepository,
+		Follow:  s.followInName,
 		File:    s.repositoryFile,
 		Missing: s.missingLink,
 		Link:    s.repositoryLink,
 		Fail:    s.failRepository,
 	})
+}
+
+// followInName lets a symbolic link stand for a repository or for folders above
+// it, as the registry does. Inside of a repository it could lead anywhere, and
+// what is deleted there may be somebody else's.
+func (s *scan) followInName(link, target string) bool {
+	if placeOf(link).part == "" {
+		return true
+	}
+	s.sharedFolder(link, target)
+	return false
 }
 
 func (s *scan) enterRepository(dir string) blob.Step {
@@ -48,8 +61,11 @@ func (s *scan) enterRepository(dir string) blob.Step {
 func (s *scan) enterLinks(dir, part, links string) blob.Step {
 	rest := strings.TrimPrefix(part, links)
 	switch {
+	case part == tagsDir:
+		s.locked(func() { s.tagged[placeOf(dir).repository] = true })
+		return blob.Skip()
 	case rest == part:
-		return blob.Skip() // tags, and whatever else lies beside the revisions
+		return blob.Skip() // whatever else lies beside the revisions
 	case strings.Count(rest, "/") < 2:
 		return blob.List()
 	}
@@ -60,16 +76,18 @@ func (s *scan) enterLinks(dir, part, links string) blob.Step {
 	return blob.Skip()
 }
 
+type uploadName struct{ repository, id string }
+
 // upload must be called with the lock held.
 func (s *scan) upload(repository, id string) *inventory.Upload {
-	r := s.repository(repository)
-	for i := range r.Uploads {
-		if r.Uploads[i].ID == id {
-			return &r.Uploads[i]
-		}
+	r, name := s.repository(repository), uploadName{repository, id}
+	at, known := s.uploads[name]
+	if !known {
+		at = len(r.Uploads)
+		s.uploads[name] = at
+		r.Uploads = append(r.Uploads, inventory.Upload{ID: id})
 	}
-	r.Uploads = append(r.Uploads, inventory.Upload{ID: id})
-	return &r.Uploads[len(r.Uploads)-1]
+	return &r.Uploads[at]
 }
 
 func (s *scan) repositoryFile(e blob.Entry) {
@@ -78,6 +96,10 @@ func (s *scan) repositoryFile(e blob.Entry) {
 	switch {
 	case p.part == "" || p.repository == "":
 		return
+	case e.Link != "":
+		s.sharedFolder(e.Path, e.Link)
+	case p.part == "/_manifests" || p.part == tagsDir || p.part == revisionsDir || p.part == layersDir || p.part == uploadsDir:
+		s.misplaced(p.repository, e.Path)
 	case isLink && strings.HasPrefix(part, revisionsDir+"/"):
 		s.link(e, p.repository, part, revisionsDir)
 	case isLink && strings.HasPrefix(part, layersDir+"/"):
@@ -107,20 +129,31 @@ func (s *scan) link(e blob.Entry, repository, part, links string) {
 	if !ok {
 		return
 	}
-	id := s.contents.Intern(d)
+	id, modTime := s.contents.Intern(d), inventory.TimeOf(e.ModTime)
 	s.locked(func() {
-		if links == layersDir && mayBeRenamed(d) {
-			s.renamed = append(s.renamed, renamed{repository, d})
-		} else if want := int64(len(part) - len(links+"/")); e.Size != want {
-			s.report(e.Path, inventory.LinkDamaged, fmt.Sprintf("has %d bytes where its digest takes %d", e.Size, want))
-		}
+		broken := s.brokenLink(e, repository, d, links)
 		r := s.repository(repository)
 		if links == layersDir {
-			r.Layers = append(r.Layers, inventory.Link{ID: id, ModTime: inventory.TimeOf(e.ModTime)})
+			r.Layers = append(r.Layers, inventory.Link{ID: id, ModTime: modTime})
 			return
 		}
-		r.Images = append(r.Images, inventory.Image{ID: id, Linked: true, ModTime: inventory.TimeOf(e.ModTime)})
+		r.Images = append(r.Images, inventory.Image{ID: id, Linked: true, Broken: broken, ModTime: modTime})
 	})
+}
+
+// brokenLink reports a link of a length that its digest does not have, and
+// notes one whose content may be another digest. It must be called with the
+// lock held.
+func (s *scan) brokenLink(e blob.Entry, repository string, d image.Digest, links string) bool {
+	if links == layersDir && mayBeRenamed(d) {
+		s.renamed = append(s.renamed, renamed{repository, d})
+		return false
+	}
+	want := int64(len(d.Algorithm()) + len(":") + len(d.Hex()))
+	if e.Size != want {
+		s.report(e.Path, inventory.LinkDamaged, fmt.Sprintf("has %d bytes where its digest takes %d", e.Size, want))
+	}
+	return e.Size != want
 }
 
 // missingLink notes the empty folder that a deletion cut short leaves.
@@ -154,12 +187,16 @@ func (s *scan) repositoryLink(link, target string) {
 	s.locked(func() { s.aliases[link] = target })
 }
 
+// failRepository notes a folder of which nothing, or not all, was shown: some
+// of a repository may have been seen before its listing broke off.
 func (s *scan) failRepository(path string, err error) {
 	p := placeOf(path)
 	s.locked(func() {
 		s.report(path, inventory.NotListed, err.Error())
 		s.unlisted = true
-		if p.part != "" && p.repository != "" {
+		if p.part == "" {
+			s.brokenOff[p.repository] = true
+		} else if p.repository != "" {
 			s.repository(p.repository).Unlisted = true
 		}
 	})

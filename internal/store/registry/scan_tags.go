@@ -46,21 +46,36 @@ func (s *scan) readTags(ctx context.Context) error {
 func (s *scan) listTags(ctx context.Context, repository string) ([]tagName, error) {
 	found := newCollector()
 	dir := repositoryDir(repository) + tagsDir
-	err := s.walk(ctx, dir, blob.Visitor{
+	err := s.reader.Walk(ctx, dir, blob.Visitor{
 		Enter: func(tag string) blob.Step {
 			found.add(strings.TrimPrefix(tag, dir+"/"))
 			return blob.Skip()
 		},
-		File:    func(blob.Entry) {},
+		Follow:  s.followInName,
+		File:    func(e blob.Entry) { s.misplaced(repository, e.Path) },
 		Missing: func(string) {},
 		Link:    s.sharedFolder,
 		Fail:    s.failRepository,
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		if s.tagged[repository] { // it was there a moment ago
+			s.failRead(repository, dir, err)
+		}
+		err = nil
+	}
 	tags := make([]tagName, 0, len(found.names))
 	for _, name := range found.names {
 		tags = append(tags, tagName{repository, name})
 	}
 	return tags, err
+}
+
+// misplaced notes a file where a folder with evidence of need belongs.
+func (s *scan) misplaced(repository, path string) {
+	s.locked(func() {
+		s.report(path, inventory.UnexpectedContent, "a file where a folder belongs")
+		s.repository(repository).Doubtful = true
+	})
 }
 
 // readTag reads a tag's current link. A link that is not there is damage, as

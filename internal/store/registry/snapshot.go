@@ -21,10 +21,7 @@ import (
 // then revisions and layer links, then tags, with a barrier between each. What
 // appears meanwhile can so only protect.
 func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
-	scan := &scan{
-		Store: s, repositories: map[string]*inventory.Repository{}, aliases: map[string]string{},
-		stored: map[inventory.ID][]inventory.ID{},
-	}
+	scan := newScan(s)
 	for _, phase := range []func(context.Context) error{
 		scan.readBlobs, scan.readRepositories, scan.readRenamed, scan.readTags, scan.readManifests,
 	} {
@@ -48,11 +45,22 @@ type scan struct {
 
 	mu           sync.Mutex
 	repositories map[string]*inventory.Repository
+	brokenOff    map[string]bool    // names whose folder could not be listed to its end
+	shared       map[string]bool    // repositories that share a part of themselves
+	tagged       map[string]bool    // repositories with a folder of tags
+	uploads      map[uploadName]int // where each stands in its repository
 	renamed      []renamed
 	aliases      map[string]string // symbolic link to its target, both folders below repositories
 	residue      []inventory.Residue
 	problems     []inventory.Problem
 	unlisted     bool
+}
+
+func newScan(s *Store) *scan {
+	return &scan{
+		Store: s, repositories: map[string]*inventory.Repository{}, aliases: map[string]string{},
+		stored: map[inventory.ID][]inventory.ID{}, brokenOff: map[string]bool{}, tagged: map[string]bool{}, shared: map[string]bool{}, uploads: map[uploadName]int{},
+	}
 }
 
 func (s *scan) locked(f func()) {
@@ -96,8 +104,10 @@ func (s *scan) inventory() *inventory.Inventory {
 	names := sortedKeys(s.repositories)
 	inv.Repositories = make([]inventory.Repository, len(names))
 	_ = each(context.Background(), len(names), readers, func(_ context.Context, i int) error {
-		s.order(s.repositories[names[i]])
-		inv.Repositories[i] = *s.repositories[names[i]]
+		r := s.repositories[names[i]]
+		r.Unlisted = r.Unlisted || s.brokenOff[r.Name] || s.shared[r.Name]
+		s.order(r)
+		inv.Repositories[i] = *r
 		return nil
 	})
 	slices.SortFunc(inv.Residue, compareResidue)

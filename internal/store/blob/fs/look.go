@@ -47,10 +47,12 @@ func (l look) behind(k kind) (list bool) {
 		l.fail(l.path, errDangling)
 	case err != nil:
 		l.fail(l.path, err)
+	case kindOf(&st) == isFile && k == isLink:
+		l.showLinked(&st)
 	case kindOf(&st) == isFile:
 		l.visitor.File(entryOf(l.path, &st))
 	case kindOf(&st) == isDir && k == isLink:
-		if l.enter() {
+		if l.follows(l.path) && l.enter() {
 			l.putOff()
 		}
 	case kindOf(&st) == isDir:
@@ -81,13 +83,15 @@ func (l look) enter() (list bool) {
 func (l look) leaf(name string) {
 	file := look{walk: l.walk, dir: l.dir, path: l.path + "/" + name, name: l.name + 1 + len(name)}
 	var st unix.Stat_t
-	switch err := file.stat(&st, 0); {
+	switch err := file.stat(&st, unix.AT_SYMLINK_NOFOLLOW); {
 	case err == nil && kindOf(&st) == isFile:
 		l.visitor.File(entryOf(file.path, &st))
+	case err == nil && kindOf(&st) == isLink:
+		file.leafBehind(l.path)
 	case err == nil:
 		l.visitor.Missing(l.path)
 	case err == unix.ENOENT:
-		l.missing(file)
+		l.missing()
 	case err == unix.ENOTDIR:
 		l.behind(isFile)
 	default:
@@ -95,14 +99,37 @@ func (l look) leaf(name string) {
 	}
 }
 
-// missing makes sure that it is the file that is absent: not what a symbolic
-// link leads to, and not the directory, which may be gone since it was listed.
-func (l look) missing(file look) {
+// leafBehind looks at a leaf of dir that is a symbolic link.
+func (l look) leafBehind(dir string) {
 	var st unix.Stat_t
-	if file.stat(&st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		l.fail(file.path, errDangling)
+	switch err := l.stat(&st, 0); {
+	case err == unix.ENOENT:
+		l.fail(l.path, errDangling)
+	case err != nil:
+		l.fail(l.path, err)
+	case kindOf(&st) == isFile:
+		l.showLinked(&st)
+	default:
+		l.visitor.Missing(dir)
+	}
+}
+
+// showLinked shows a file behind a symbolic link, with where it really is.
+func (l look) showLinked(st *unix.Stat_t) {
+	target, err := l.target(l.path)
+	if err != nil {
+		l.fail(l.path, err)
 		return
 	}
+	e := entryOf(l.path, st)
+	e.Link = target
+	l.visitor.File(e)
+}
+
+// missing makes sure that it is the file that is absent, and not the directory,
+// which may be gone since it was listed.
+func (l look) missing() {
+	var st unix.Stat_t
 	if err := l.stat(&st, 0); err != nil {
 		l.fail(l.path, err)
 		return

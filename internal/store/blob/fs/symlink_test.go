@@ -229,7 +229,7 @@ func TestLinkedFileShowsItsTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := blob.Entry{Path: "l", Size: info.Size(), ModTime: info.ModTime().UTC()}
+	want := blob.Entry{Path: "l", Size: info.Size(), ModTime: info.ModTime().UTC(), Link: filepath.Join(top, "out/f")}
 	if got := seen.Entries["l"]; got != want {
 		t.Errorf("entry %+v, want %+v", got, want)
 	}

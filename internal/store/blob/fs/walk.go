@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -66,6 +67,9 @@ func (d *Driver) Walk(ctx context.Context, dir string, v blob.Visitor) error {
 	}
 	defer unix.Close(base)
 	w := &walk{Driver: d, ctx: ctx, visitor: v, base: base}
+	if !w.followsRoot(dir) {
+		return ctx.Err()
+	}
 	h, err := w.open(dir)
 	if err != nil {
 		return failOrAbsent(v, dir, d.explain(dir, err))
@@ -73,6 +77,47 @@ func (d *Driver) Walk(ctx context.Context, dir string, v blob.Visitor) error {
 	w.run(task{dir: dir, handle: h})
 	w.follow(dir)
 	return ctx.Err()
+}
+
+func (w *walk) follows(link string) bool {
+	if w.visitor.Follow == nil {
+		return true
+	}
+	target, err := w.target(link)
+	if err != nil {
+		w.fail(link, err)
+		return false
+	}
+	return w.visitor.Follow(link, target)
+}
+
+// target is where a symbolic link leads: a path of this storage, or an absolute
+// one outside of it.
+func (w *walk) target(link string) (string, error) {
+	root, err := filepath.EvalSymlinks(w.Driver.root)
+	if err != nil {
+		return "", err
+	}
+	target, err := filepath.EvalSymlinks(w.full(link))
+	if err != nil {
+		return "", err
+	}
+	if inside, ok := below(root, target); ok {
+		return inside, nil
+	}
+	return target, nil
+}
+
+// followsRoot asks about the walk's root where it is a symbolic link.
+func (w *walk) followsRoot(dir string) bool {
+	if w.visitor.Follow == nil || dir == "" {
+		return true
+	}
+	var st unix.Stat_t
+	if err := statAt(w.base, dir, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || kindOf(&st) != isLink {
+		return true // what is wrong with it, opening it tells
+	}
+	return w.follows(dir)
 }
 
 // failOrAbsent returns what says that there is no such directory; whatever
