@@ -217,7 +217,7 @@ func TestDemoLeavesNothingBehind(t *testing.T) {
 func TestDemoKeepsItsFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	runDemo(t, "--keep", dir)
-	for _, name := range []string{"registry/docker/registry/v2", "owners.yaml", "before.yaml", "plan.json"} {
+	for _, name := range []string{"registry/docker/registry/v2", "cleaned/docker/registry/v2", "owners.yaml", "before.yaml", "plan.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}

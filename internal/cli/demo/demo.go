@@ -55,13 +55,13 @@ func show(ctx context.Context, app *cli.App, groups []cli.Group, keep string) er
 	}
 	d := &demonstration{app: app, groups: groups, dir: dir}
 	err = d.run(ctx)
-	if keep == "" {
+	switch {
+	case keep == "":
 		return firstOf(err, os.RemoveAll(dir))
+	case err != nil:
+		return err
 	}
-	if err == nil {
-		d.say("Kept in %s: registry/, before.yaml, owners.yaml, plan.json", dir)
-	}
-	return err
+	return d.leave(ctx)
 }
 
 func folder(keep string) (string, error) {
@@ -107,21 +107,39 @@ func (d *demonstration) run(ctx context.Context) error {
 // fill pushes the world to a registry that takes writes.
 func (d *demonstration) fill(ctx context.Context) error {
 	d.title("A registry is filled over HTTP: disk images with owners, an application, signatures")
-	err := d.serve(ctx, server.Options{}, func() (err error) {
-		d.world, err = demo.Populate(ctx, d.addr)
-		return err
-	})
-	if err != nil {
+	if err := d.populate(ctx); err != nil {
 		return err
 	}
-	if err := demo.Backdate(d.path("registry"), d.app.Now().Add(-age)); err != nil {
-		return err
-	}
-	d.say("%d images to keep, %d to lose; two months pass, and some owners are deleted:", len(d.world.Kept), len(d.world.Lost))
+	d.say("%d images to keep and %d to lose, besides their parts; two months pass, and some owners are deleted:",
+		len(d.world.Kept), len(d.world.Lost))
 	d.say("  kubectl get clustervirtualimages,virtualimages,virtualdisks,pods -A -o yaml > owners.yaml")
 	return firstOf(
 		os.WriteFile(d.path("before.yaml"), d.world.Before, 0o644),
 		os.WriteFile(d.path("owners.yaml"), d.world.After, 0o644))
+}
+
+func (d *demonstration) populate(ctx context.Context) error {
+	err := d.serve(ctx, server.Options{}, func() (err error) {
+		d.world, err = demo.Populate(ctx, d.addr)
+		return err
+	})
+	return firstOf(err, demo.Backdate(d.path("registry"), d.app.Now().Add(-age)))
+}
+
+// leave fills the registry anew, to play with, beside the one that was cleaned.
+func (d *demonstration) leave(ctx context.Context) error {
+	if err := os.Rename(d.path("registry"), d.path("cleaned")); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if err := d.populate(ctx); err != nil {
+		return err
+	}
+	d.say("")
+	d.say("Kept in %s, cleaned/ as it is now and registry/ as it was before:", d.dir)
+	d.say("  cd %s", d.dir)
+	d.say("  ebb registry check --storage registry --owners owners.yaml")
+	d.say("  ebb registry run --storage registry --owners owners.yaml --offline")
+	return nil
 }
 
 // look shows what check and explain say.

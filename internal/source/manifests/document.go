@@ -15,8 +15,10 @@ const maxFile = 1 << 30
 type file struct {
 	*entry
 	path     string
-	document int // from 1
-	item     int // from 1; 0 outside of a list
+	document int  // from 1
+	item     int  // from 1; 0 outside of a list
+	isJSON   bool // the document that was read last
+	loose    bool // a YAML document is an object and no list
 }
 
 // errorf is an error at the place that the file is read at.
@@ -50,10 +52,28 @@ func (e *entry) parse(path string, content []byte) error {
 	if f.document == 0 {
 		return incomplete(path, "is empty, as after a kubectl that failed: %s; no objects are written as an empty list", again)
 	}
-	if last := content[len(content)-1]; last != '\n' && last != '}' {
-		e.collector.Warn(fmt.Sprintf("owners %s: does not end with a line break, as if it were cut off", path))
+	if !f.ends(content) {
+		return incomplete(path, "does not end with a line break, so it may be cut off: %s", again)
+	}
+	if f.loose || f.document > 1 {
+		e.warnStream(path)
 	}
 	return nil
+}
+
+// ends tells whether a text has its end: JSON by its last brace, YAML by a line
+// break, without which the last line may be a part of one.
+func (f *file) ends(content []byte) bool {
+	last := content[len(content)-1]
+	return last == '\n' || f.isJSON && last == '}'
+}
+
+// warnStream says once of an entry that nothing shows where it should end.
+func (e *entry) warnStream(path string) {
+	if !e.stream {
+		e.collector.Warn(fmt.Sprintf("owners %s: a stream of documents can not show that it was cut off: use one list, as kubectl get writes", path))
+	}
+	e.stream = true
 }
 
 func read(path string) ([]byte, error) {
@@ -139,7 +159,12 @@ func blank(document []byte) bool {
 }
 
 func (f *file) parse(document []byte) error {
-	if trimmed := bytes.TrimSpace(document); trimmed[0] == '{' || trimmed[0] == '[' {
+	if line := complaint(document); line != "" {
+		return incomplete(f.path, "holds an error of kubectl, which failed (%s): mend that and %s", line, again)
+	}
+	trimmed := bytes.TrimSpace(document)
+	f.isJSON = trimmed[0] == '{' || trimmed[0] == '['
+	if f.isJSON {
 		return f.json(trimmed)
 	}
 	f.document++

@@ -11,22 +11,23 @@ import (
 
 // list names the files under a path in a fixed order: the path itself, or what
 // a folder holds at any depth. Symbolic links are followed, each folder once.
-func list(path string) ([]string, error) {
+// Files of a folder that are skipped because of their name are named within it.
+func list(path string) (files, skipped []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, nil, unreadable(path, err)
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []string{path}, nil, nil
 	}
-	w := walk{seen: map[string]bool{}}
+	w := walk{root: path, seen: map[string]bool{}}
 	if err := w.folder(path); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(w.files) == 0 {
-		return nil, incomplete(path, "is a folder without any *.yaml, *.yml or *.json: give the one that kubectl get -o yaml wrote to")
+		return nil, nil, incomplete(path, "is a folder without any *.yaml, *.yml or *.json: give the one that kubectl get -o yaml wrote to")
 	}
-	return w.files, nil
+	return w.files, w.skipped, nil
 }
 
 func unreadable(path string, err error) error {
@@ -43,8 +44,18 @@ func reasonOf(err error) error {
 }
 
 type walk struct {
-	seen  map[string]bool // folders by their real path: links may form a circle
-	files []string
+	root    string
+	seen    map[string]bool // folders by their real path: links may form a circle
+	files   []string
+	skipped []string
+}
+
+// skip leaves a file out because of its name.
+func (w *walk) skip(path string) {
+	if name, err := filepath.Rel(w.root, path); err == nil {
+		path = name
+	}
+	w.skipped = append(w.skipped, path)
 }
 
 func (w *walk) folder(path string) error {
@@ -81,6 +92,7 @@ func (w *walk) entry(path string) error {
 	case info.IsDir():
 		return w.folder(path)
 	case !isManifest(path):
+		w.skip(path)
 		return nil
 	case !info.Mode().IsRegular():
 		return incomplete(path, "is neither a file nor a folder: take it out of the folder")

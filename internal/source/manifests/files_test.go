@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,9 +28,26 @@ func TestFolder(t *testing.T) {
 	if diff := cmp.Diff([]string{disk, pod}, seen(c.Set())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	want := []string{"owners " + root + ": no owner rule names the kinds ConfigMap, Service, and they hold no image reference that counts: they protect nothing"}
+	want := []string{
+		"owners " + filepath.Join(root, "b", "c", "disk.yml") + ": a stream of documents can not show that it was cut off: use one list, as kubectl get writes",
+		"owners " + root + ": files that are not named *.yaml, *.yml or *.json are not read (README.md)",
+		"owners " + root + ": no owner rule names the kinds ConfigMap, Service, and they hold no image reference that counts: they protect nothing",
+	}
 	if diff := cmp.Diff(want, c.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestFilesThatAreSkippedAreNamed(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "disk.json"), diskJSON)
+	for _, name := range []string{"a.yaml.gz", "b/list", "c.txt", "d.yaml~", ".e.txt"} {
+		write(t, filepath.Join(root, name), "")
+	}
+	c, err := load(root)
+	want := "owners " + root + ": files that are not named *.yaml, *.yml or *.json are not read (a.yaml.gz, b/list, c.txt, …)"
+	if err != nil || !slices.Contains(c.Warnings(), want) {
+		t.Errorf("%v, warnings %q, want %q", err, c.Warnings(), want)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestHostile(t *testing.T) {
 	deep := 200_000
 	tests := []struct{ text, want, reason string }{
 		{"apiVersion: v1\nkind: Pod\n" + bomb(), "aliases stand for too much", "an alias bomb"},
-		{"apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(bomb(), "\n", "\n  ") + "\n", "aliases stand for too much", "an alias bomb in an item"},
+		{"apiVersion: v1\nitems:\n- " + strings.ReplaceAll(bomb(), "\n", "\n  ") + "\nkind: List\n", "aliases stand for too much", "an alias bomb in an item"},
 		{"apiVersion: v1\nkind: &k Pod\nspec: &s\n  again: *s\n", "aliases stand for too much", "a node in itself"},
 		{"apiVersion: v1\nkind: Pod\nspec: " + strings.Repeat("[", deep) + "\n", "depth", "deep lists in YAML"},
 		{"apiVersion: v1\nkind: Pod\nspec: " + strings.Repeat("- ", deep) + "\n", "not YAML", "deep lists in block form"},
@@ -153,9 +153,10 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(diskYAML + "---\n" + podYAML))
 	f.Add([]byte(diskJSON + diskJSON))
 	f.Add([]byte("apiVersion: v1\nitems:\n" + asItem(diskYAML, "") + asItem(podYAML, "") + "kind: List\n"))
-	f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n" + asItem(diskYAML, "  ") + "  # x\n\n" + asItem(podYAML, "  ")))
-	f.Add([]byte("apiVersion: v1\nkind: PodList\nitems:\n- |\n  - x\n- \"a\n- b\"\n- &a {<<: *a}\n- *a\n"))
-	f.Add([]byte("kind: List\nitems:\n- ? x\n  : y\n- !!binary aGk=\n- 2026-01-02\n"))
+	f.Add([]byte("apiVersion: v1\nitems:\n" + asItem(diskYAML, "  ") + "  # x\n\n" + asItem(podYAML, "  ") + "kind: List\n"))
+	f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n" + asItem(diskYAML, "")))
+	f.Add([]byte("apiVersion: v1\nitems:\n- |\n  - x\n- \"a\n- b\"\n- &a {<<: *a}\n- *a\nkind: PodList\n"))
+	f.Add([]byte("items:\n- ? x\n  : y\n- !!binary aGk=\n- 2026-01-02\nkind: List\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if len(content) > 1<<16 {
 			return

@@ -69,7 +69,7 @@ func (f *file) jsonObject(d *json.Decoder) error {
 	if !doc.hasItems {
 		return f.add(doc.fields)
 	}
-	if items, ok := doc.fields["items"]; ok { // not a list: an error, or none
+	if items, ok := doc.fields["items"]; ok { // not a list: an error
 		return f.items(h, items)
 	}
 	return f.jsonRest(h, doc)

@@ -34,6 +34,7 @@ func Load(paths []string, c *rules.Collector) error {
 			return err
 		}
 	}
+	c.Finish()
 	return nil
 }
 
@@ -43,14 +44,16 @@ type entry struct {
 	collector  *rules.Collector
 	recognized bool
 	emptyList  bool
+	stream     bool            // it was said that its end can not be seen
 	kinds      map[string]bool // that no rule names
 }
 
 func (e *entry) load() error {
-	files, err := list(e.path)
+	files, skipped, err := list(e.path)
 	if err != nil {
 		return err
 	}
+	e.warnSkipped(skipped)
 	for _, path := range files {
 		if err := e.loadFile(path); err != nil {
 			return err
@@ -59,13 +62,21 @@ func (e *entry) load() error {
 	return e.judge()
 }
 
+// warnSkipped names files of a folder that are not read.
+func (e *entry) warnSkipped(names []string) {
+	const most = 3
+	if len(names) > 0 {
+		e.collector.Warn(fmt.Sprintf("owners %s: files that are not named *.yaml, *.yml or *.json are not read (%s)", e.path, few(names, most)))
+	}
+}
+
 // judge doubts an entry in which nothing means anything to the rules: it is
 // more likely the wrong file than one without owners.
 func (e *entry) judge() error {
 	if len(e.kinds) == 0 {
 		return nil
 	}
-	kinds := few(slices.Sorted(maps.Keys(e.kinds)))
+	kinds := few(slices.Sorted(maps.Keys(e.kinds)), maxShown)
 	if !e.recognized && !e.emptyList {
 		return incomplete(e.path, "holds only objects of unknown kinds (%s): add an owner rule that names one, or give the right file", kinds)
 	}
@@ -96,9 +107,9 @@ const (
 	maxShown = 8
 )
 
-func few(words []string) string {
-	if len(words) > maxShown {
-		words = append(words[:maxShown:maxShown], "…")
+func few(words []string, most int) string {
+	if len(words) > most {
+		words = append(words[:most:most], "…")
 	}
 	return strings.Join(words, ", ")
 }

@@ -28,12 +28,18 @@ func (f *file) top(fields map[string]any, hasItems bool) (header, error) {
 		return h, f.errorf("has a kind but no apiVersion: %s", again)
 	case hasItems && !isList:
 		return h, f.errorf("has items but its kind %q is no list's, so it was cut off: %s", h.kind, again)
-	case h.kind == "List" && !hasItems:
+	case isList && !hasItems && (h.kind == "List" || !named(fields)):
 		return h, f.errorf("is a list without items, so it was cut off: %s", again)
 	case hasItems:
 		return h, f.whole(fields)
 	}
 	return h, nil
+}
+
+// named tells an object, whose kind may end as a list's does, from a list.
+func named(fields map[string]any) bool {
+	metadata, _ := fields["metadata"].(map[string]any)
+	return metadata["name"] != nil
 }
 
 // whole refuses one page of a longer list.
@@ -64,8 +70,11 @@ func (f *file) object(value any) error {
 }
 
 func (f *file) items(h header, value any) error {
+	if value == nil {
+		return f.errorf("has items without a value, so it may be cut off: %s, or as items: [] where there are none", again)
+	}
 	items, ok := value.([]any)
-	if !ok && value != nil {
+	if !ok {
 		return f.errorf("has items that are %s and no list: %s", describe(value), again)
 	}
 	if len(items) == 0 {
@@ -119,8 +128,9 @@ func describe(value any) string {
 	return "of another form"
 }
 
-func shorten(text string) string {
-	const most = 60
+func shorten(text string) string { return shortenTo(text, 60) }
+
+func shortenTo(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

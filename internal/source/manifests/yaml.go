@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,11 +28,47 @@ func (f *file) yaml(document []byte) error {
 		}
 	}
 	f.item = 0
-	value, err := decode(document)
+	value, err := f.outer(document)
 	if err != nil {
-		return f.notYAML(err)
+		return err
+	}
+	if fields, _ := value.(map[string]any); fields["items"] == nil {
+		f.loose = true
 	}
 	return f.object(value)
+}
+
+// outer reads a document, or what it says beside its items. A list's kind has
+// to follow its items, as it does where kubectl sorts the keys: it is what shows
+// that the items are all there.
+func (f *file) outer(text []byte) (any, error) {
+	node, err := parseYAML(text)
+	if err != nil {
+		return nil, f.notYAML(err)
+	}
+	var c converter
+	value, err := c.convert(node)
+	if err != nil {
+		return nil, f.notYAML(err)
+	}
+	if kindFirst(node.Content[0]) {
+		return nil, f.errorf("is a list whose kind stands before its items, so it can not show that it was cut off: write the list as kubectl does, kind behind the items, or as JSON")
+	}
+	return value, nil
+}
+
+// kindFirst tells whether a list names its kind before its items.
+func kindFirst(n *yaml.Node) bool {
+	list := false
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		switch n.Content[i].Value {
+		case "kind":
+			list = strings.HasSuffix(n.Content[i+1].Value, "List")
+		case "items":
+			return list
+		}
+	}
+	return false
 }
 
 func (f *file) notYAML(err error) error {
@@ -39,9 +76,9 @@ func (f *file) notYAML(err error) error {
 }
 
 func (f *file) yamlList(rest []byte, items [][]byte) error {
-	value, err := decode(rest)
+	value, err := f.outer(rest)
 	if err != nil {
-		return f.notYAML(err)
+		return err
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -70,6 +107,15 @@ func (f *file) yamlList(rest []byte, items [][]byte) error {
 
 // decode reads YAML that holds exactly one document.
 func decode(text []byte) (any, error) {
+	node, err := parseYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	var c converter
+	return c.convert(node)
+}
+
+func parseYAML(text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var node, more yaml.Node
 	if err := decoder.Decode(&node); err != nil {
@@ -78,8 +124,7 @@ func decode(text []byte) (any, error) {
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w (text follows the document's end)", errSyntax)
 	}
-	var c converter
-	return c.convert(&node)
+	return &node, nil
 }
 
 // converter turns a syntax tree into what JSON would have held. The parser's

@@ -21,6 +21,7 @@ type Collector struct {
 	owners     map[refs.Owner]struct{}
 	references map[mention]struct{}
 	warnings   warnings
+	images     bool // a workload that names an image was seen
 }
 
 // mention is a refs.Reference as a comparable value.
@@ -45,7 +46,8 @@ func NewCollector(r *Rules) *Collector {
 
 // Add takes one object. It is recognized when a rule names its kind, or when
 // workloads count and it holds an image reference. An error says that a rule
-// names the object and that it can not be placed: the view is not complete.
+// names the object and that it can not be placed, or that a workload holds no
+// containers: the view is not complete.
 func (c *Collector) Add(object map[string]any) (recognized bool, err error) {
 	id := identify(object)
 	needed := false
@@ -54,7 +56,7 @@ func (c *Collector) Add(object map[string]any) (recognized bool, err error) {
 		if !r.matches(id.group, id.kind) {
 			continue
 		}
-		if err := r.place(id); err != nil {
+		if err := r.place(id, object); err != nil {
 			return true, fmt.Errorf("%s: %w", id, err)
 		}
 		owner := r.own(i, id, object)
@@ -67,10 +69,18 @@ func (c *Collector) Add(object map[string]any) (recognized bool, err error) {
 		c.addTarget(id, object)
 		c.addSource(id, object)
 	}
-	if c.rules.workloads && c.addWorkload(id, object) {
-		recognized = true
+	if !c.rules.workloads {
+		return recognized, nil
 	}
-	return recognized, nil
+	found, err := c.addWorkload(id, object)
+	return recognized || found, err
+}
+
+// Finish says what is missing now that all objects were added.
+func (c *Collector) Finish() {
+	if c.rules.workloads && !c.images {
+		c.Warn("no Pod and no Pod template was seen: images that only workloads use are not protected")
+	}
 }
 
 // own sees an object through a rule.

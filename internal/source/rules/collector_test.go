@@ -168,6 +168,11 @@ func TestAddRefusesWhatItCanNotPlace(t *testing.T) {
 		{"{apiVersion: example.org/v1, kind: GoldenImage}", "no metadata.name", "no metadata at all"},
 		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: 123, namespace: ns}}", "no metadata.name that is a text", "a name that is a number was not written by kubectl"},
 		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a}}", "no metadata.namespace, which repository golden/{namespace}/{name} needs", "it would protect nothing"},
+		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a, namespace: ns, uid: aaaaaaaa-0000-4000-8000-00000000000}}", "no lower-case UUID, so it was cut off", "a UID that was cut off"},
+		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a, namespace: ns, uid: AAAAAAAA-0000-4000-8000-000000000001}}", "no lower-case UUID", "a UID in upper case"},
+		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a, namespace: ns, uid: null}}", "no lower-case UUID", "a UID without a value"},
+		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a, namespace: ns, uid: ''}}", "no lower-case UUID", "an empty UID"},
+		{"{apiVersion: example.org/v1, kind: GoldenImage, metadata: {name: a, namespace: ns, uid: 7}}", "no lower-case UUID", "a UID that is a number"},
 	}
 	for _, test := range tests {
 		_, err := NewCollector(compiled(t, golden())).Add(object(t, test.text))

@@ -10,17 +10,38 @@ import (
 
 // addWorkload protects every image that the object mentions the way Pods and
 // Pod templates do, at any depth: controllers, their history, and custom
-// resources all hold the same lists. It is false when it mentions none.
-func (c *Collector) addWorkload(id identity, object map[string]any) bool {
+// resources all hold the same lists. It is false when it mentions none, which
+// is an error where the cluster takes no object without.
+func (c *Collector) addWorkload(id identity, object map[string]any) (found bool, err error) {
 	s := scan{collector: c, id: id}
 	s.visit(object)
-	return s.found
+	c.images = c.images || s.found
+	if !s.containers && runs(id) {
+		return s.found, fmt.Errorf("%s: holds no containers, so it may be cut off: write it again as kubectl get -o yaml does", id)
+	}
+	return s.found, nil
+}
+
+// runs tells whether an object is of a kind that always holds containers.
+func runs(id identity) bool {
+	switch id.kind {
+	case "Pod", "PodTemplate", "ReplicationController":
+		return id.group == ""
+	case "Deployment", "ReplicaSet", "DaemonSet":
+		return id.group == "apps" || id.group == "extensions"
+	case "StatefulSet":
+		return id.group == "apps"
+	case "Job", "CronJob":
+		return id.group == "batch"
+	}
+	return false
 }
 
 type scan struct {
-	collector *Collector
-	id        identity
-	found     bool
+	collector  *Collector
+	id         identity
+	found      bool // an image
+	containers bool
 }
 
 func (s *scan) visit(value any) {
@@ -40,6 +61,8 @@ func (s *scan) visit(value any) {
 func (s *scan) field(key string, value any) {
 	switch key {
 	case "containers", "initContainers", "ephemeralContainers":
+		list, _ := value.([]any)
+		s.containers = s.containers || len(list) > 0
 		s.each(value, []string{"image"})
 	case "volumes":
 		s.each(value, []string{"image", "reference"})

@@ -105,7 +105,7 @@ func TestStatuses(t *testing.T) {
 		{"containerStatuses", "r.x/web:1", "Not/A Name@" + a, "@" + a, "what ends in a digest protects it, readable or not"},
 	}
 	for _, test := range tests {
-		o := map[string]any{"kind": "Pod", "status": map[string]any{test.list: []any{map[string]any{"image": test.image, "imageID": test.id}}}}
+		o := map[string]any{"kind": "Pod", "spec": map[string]any{"containers": []any{map[string]any{"name": "c"}}}, "status": map[string]any{test.list: []any{map[string]any{"image": test.image, "imageID": test.id}}}}
 		got := protected(collect(t, compiled(t, Config{Preset: Workloads}), o).Set().References)
 		if !strings.Contains(strings.Join(got, " "), test.want) || len(got) != 2 {
 			t.Errorf("%s: %q, want %s and the image", test.reason, got, test.want)
@@ -153,6 +153,61 @@ func TestNotRecognized(t *testing.T) {
 	}
 }
 
+func TestWorkloadsWithoutContainersAreRefused(t *testing.T) {
+	tests := map[string][]string{
+		"v1":         {"Pod", "PodTemplate", "ReplicationController"},
+		"apps/v1":    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"},
+		"batch/v1":   {"Job", "CronJob"},
+		"batch/beta": {"CronJob"},
+	}
+	for version, kinds := range tests {
+		for _, kind := range kinds {
+			for _, spec := range []string{"", ", spec: {template: {spec: {containers: []}}}", ", spec: {containers: null}", ", status: {containerStatuses: [{image: web}]}"} {
+				o := object(t, "{apiVersion: "+version+", kind: "+kind+", metadata: {namespace: ns, name: a}"+spec+"}")
+				if _, err := NewCollector(Default()).Add(o); err == nil || !strings.Contains(err.Error(), kind+" ns/a: holds no containers, so it may be cut off") {
+					t.Errorf("%s %s%s: %v, want it refused", version, kind, spec, err)
+				}
+				if _, err := NewCollector(compiled(t, Config{Preset: Virtualization})).Add(o); err != nil {
+					t.Errorf("%s %s%s: %v, although workloads do not count", version, kind, spec, err)
+				}
+			}
+		}
+	}
+	other := object(t, "{apiVersion: example.org/v1, kind: Job, metadata: {name: a}}")
+	if _, err := NewCollector(Default()).Add(other); err != nil {
+		t.Errorf("%v: a kind of somebody's may hold none", err)
+	}
+}
+
+func TestNoWorkloadsWarns(t *testing.T) {
+	pod := "{apiVersion: v1, kind: Pod, spec: {containers: [{image: r.x/web}]}}"
+	owner := "{apiVersion: virtualization.deckhouse.io/v1alpha2, kind: ClusterVirtualImage, metadata: {name: a}, status: {target: {registryURL: h.x/cvi/a:v1}}}"
+	tests := []struct {
+		configs []Config
+		objects []string
+		want    int
+		reason  string
+	}{
+		{[]Config{{Preset: Workloads}}, nil, 1, "nothing at all"},
+		{[]Config{{Preset: Virtualization}, {Preset: Workloads}}, []string{owner}, 1, "owners only"},
+		{[]Config{{Preset: Workloads}}, []string{pod}, 0, "a Pod"},
+		{[]Config{{Preset: Workloads, Hosts: []string{"other.x"}}}, []string{pod}, 0, "a Pod whose images do not count"},
+		{[]Config{{Preset: Virtualization}}, []string{owner}, 0, "workloads do not count"},
+	}
+	for _, test := range tests {
+		c := NewCollector(compiled(t, test.configs...))
+		for _, text := range test.objects {
+			if _, err := c.Add(object(t, text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Finish()
+		if got := c.Warnings(); len(got) != test.want || test.want == 1 && !strings.HasPrefix(got[0], "no Pod and no Pod template was seen") {
+			t.Errorf("%s: warnings %q, want %d", test.reason, got, test.want)
+		}
+	}
+}
+
 func TestHosts(t *testing.T) {
 	a := digestA.String()
 	tests := []struct {
@@ -170,7 +225,7 @@ func TestHosts(t *testing.T) {
 		{[]string{"r.x"}, "{containerStatuses: [{image: '" + a + "'}]}", []string{"@" + a}, "a bare digest may come from anywhere"},
 	}
 	for _, test := range tests {
-		c := collect(t, compiled(t, Config{Preset: Workloads, Hosts: test.hosts}), object(t, "{apiVersion: v1, kind: Pod, spec: "+test.pod+"}"))
+		c := collect(t, compiled(t, Config{Preset: Workloads, Hosts: test.hosts}), object(t, "{apiVersion: v1, kind: Pod, spec: "+test.pod+", more: {containers: [{name: c}]}}"))
 		if diff := cmp.Diff(test.want, protected(c.Set().References)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 		}
