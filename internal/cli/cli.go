@@ -35,7 +35,10 @@ type Process struct {
 	Out  Output
 	Err  Output
 	Env  func(name string) (string, bool)
-	Now  func() time.Time
+	// Environ is every variable as NAME=value, in which slips are looked for;
+	// nil: nobody looks.
+	Environ func() []string
+	Now     func() time.Time
 }
 
 // Group is a part of the command line.
@@ -52,7 +55,8 @@ type App struct {
 	Process
 	Common Common
 	out    *pipe
-	given  map[string]bool // flags of the command line itself
+	given  map[string]bool   // flags of the command line itself
+	from   map[string]string // where the others have their values from
 }
 
 // Main runs one command and answers with its exit code.

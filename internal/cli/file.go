@@ -70,10 +70,13 @@ func (f *File) add(key, value *yaml.Node) error {
 	return nil
 }
 
-// Check returns a UsageError for the first key that is neither the name of a
-// flag nor otherwise known.
-func (f *File) Check(known []string) error {
+// Check returns a UsageError for the first key that only the command line may
+// give, or that is neither the name of a flag nor otherwise known.
+func (f *File) Check(known, onlyGiven []string) error {
 	for _, key := range f.order {
+		if slices.Contains(onlyGiven, key) {
+			return errPersonal(f.place(key), key)
+		}
 		if !slices.Contains(known, key) {
 			return Usagef("configuration %s: line %d: unknown key %q: keys are the names of flags, such as min-age",
 				f.Path, f.keys[key].Line, key)
@@ -100,7 +103,7 @@ func (f *File) take(flag string, isList bool) (values []string, from string, err
 	if node == nil {
 		return nil, "", nil
 	}
-	from = fmt.Sprintf("configuration %s: line %d: %s", f.Path, node.Line, f.keys[flag].Value)
+	from = f.place(flag)
 	items := []*yaml.Node{node}
 	if node.Kind == yaml.SequenceNode && isList {
 		items = node.Content
@@ -115,6 +118,11 @@ func (f *File) take(flag string, isList bool) (values []string, from string, err
 		values = append(values, item.Value)
 	}
 	return values, from, nil
+}
+
+// place is where a key stands.
+func (f *File) place(key string) string {
+	return fmt.Sprintf("configuration %s: line %d: %s", f.Path, f.values[key].Line, f.keys[key].Value)
 }
 
 func orList(isList bool) string {

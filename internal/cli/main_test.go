@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,8 +40,8 @@ func ebb() {
 		In:   cli.Input{Reader: os.Stdin, Terminal: onTerminal("in")},
 		Out:  output(os.Stdout, "out"),
 		Err:  output(os.Stderr, "err"),
-		Env:  os.LookupEnv,
-		Now:  clock(),
+		Env:  os.LookupEnv, Environ: environ,
+		Now: clock(),
 	}, registry.Group()))
 }
 
@@ -59,4 +60,9 @@ func clock() func() time.Time {
 		return func() time.Time { return now }
 	}
 	return time.Now
+}
+
+// environ leaves out what the tests themselves set.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "EBB_TEST_") })
 }

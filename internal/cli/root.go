@@ -21,6 +21,9 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 	}
 	Parent(root)
 	app.Common.add(root.PersistentFlags())
+	root.Version = buildVersion().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "show the program's version")
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)
@@ -32,7 +35,18 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 	}
 	root.AddCommand(versionCommand(app))
 	addCompletion(root)
+	completeChoices(root)
 	return root
+}
+
+// completeChoices lets shells offer the few values that a flag can have.
+func completeChoices(root *cobra.Command) {
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if c, ok := f.Value.(*choice); ok {
+			values := cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp)
+			_ = root.RegisterFlagCompletionFunc(f.Name, values) // fails only for a flag that is not there
+		}
+	})
 }
 
 // flagError says it of the flag as it is called, and what its value lacks.
@@ -67,10 +81,25 @@ func Parent(cmd *cobra.Command) {
 			return nil
 		}
 		return Usagef("unknown command %q for %q%s (see %s --help)",
-			args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])), cmd.CommandPath())
+			args[0], cmd.CommandPath(), didYouMean(suggestions(cmd, args[0])), cmd.CommandPath())
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+// suggestions are commands that are called like a word, here or one level down:
+// a person forgets the group, or does not know it yet.
+func suggestions(cmd *cobra.Command, word string) []string {
+	found := cmd.SuggestionsFor(word)
+	if len(found) > 0 {
+		return found
+	}
+	for _, child := range cmd.Commands() {
+		for _, name := range child.SuggestionsFor(word) {
+			found = append(found, child.Name()+" "+name)
+		}
+	}
+	return found
 }
 
 func didYouMean(suggestions []string) string {

@@ -2,19 +2,16 @@ package report
 
 import "github.com/ebb-io/ebb/internal/plan"
 
-// AskText shows what a run is about to delete, short enough to stay on the
-// screen above the question.
-func AskText(p *plan.Plan, view View) []byte {
+// AskText shows what a run is about to delete, and what speaks for looking
+// twice, short enough to stay on the screen above the question.
+func AskText(p *plan.Plan, store Store, view View) []byte {
 	page := &page{View: view}
 	page.Quiet = false
 	phases := p.Deletions(nil)
-	groups := goes(p, phases)
-	const most = 10
-	t := groupTable(groups[:min(len(groups), most)])
-	page.table(t)
-	if len(groups) > most {
-		page.line("… and %s more, which ebb registry check shows", Count(len(groups)-most, "line"))
-	}
+	const mostGroups, mostProblems = 10, 3
+	page.capped(groupTable(goes(p, phases)), mostGroups)
+	page.limits(p, store)
+	page.damage(p.Inventory().Problems, mostProblems)
 	page.gap()
 	all := stored(p.Inventory())
 	page.prose("%s of %s (%s) will be freed: %s.", page.paint(bold, Size(plan.Size(phases))), Size(all),

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -123,6 +124,18 @@ func Wrap(text string, columns int) []string {
 		line, used = line+word, used+wide
 	}
 	return append(lines, line)
+}
+
+// fullDigest is a digest with all its digits.
+var fullDigest = regexp.MustCompile(`\bsha(256|384|512):[0-9a-f]{64,128}\b`)
+
+// digests shortens the digests in a sentence on a terminal, where they would
+// be broken in their middle.
+func (p *page) digests(sentence string) string {
+	if p.Width == 0 {
+		return sentence
+	}
+	return fullDigest.ReplaceAllStringFunc(sentence, short)
 }
 
 // unpainted is text without what page.paint puts around it.

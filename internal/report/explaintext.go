@@ -29,7 +29,7 @@ func (e Explanation) Text(view View) []byte {
 	}
 	for _, u := range e.Uploads {
 		page.gap()
-		page.line("%s  upload %s of %s, %s", page.decision(u.Decision), Escape(u.ID), Escape(u.Repository), Size(u.Bytes))
+		page.hanging(page.decision(u.Decision), "upload "+Escape(u.ID)+" of "+Escape(u.Repository)+", "+Size(u.Bytes))
 		page.reasons(u.Reasons)
 	}
 	if page.Len() == 0 {
@@ -38,52 +38,68 @@ func (e Explanation) Text(view View) []byte {
 	return page.Bytes()
 }
 
-const indent = "         "
+// indent is where what belongs to a decision stands.
+const indent = "          "
 
-// decision is one word of a fixed width.
+// decision is what happens to something, of a fixed width.
 func (p *page) decision(d string) string {
 	if d == Delete {
-		return p.paint(red, "deleted")
+		return p.paint(red, word(d)) + between
 	}
-	return p.paint(green, "kept   ")
+	return p.paint(green, word(d)) + "    " + between
 }
 
+// word is a decision as explain says it, which deletes nothing.
+func word(decision string) string { return phrase(decision == Delete, "would go", "kept") }
+
 func (p *page) explainImage(img ExplainedImage) {
-	p.explained(img.Decision)
+	p.named(img.Decision.Decision, Escape(img.Repository)+"@", img.Digest, "")
+	p.particulars(img.Decision)
 	p.line("%s%s of its own, %s shared with other images", indent, Size(img.Bytes.Exclusive), Size(img.Bytes.Shared))
 	for _, link := range img.Chain {
 		p.line("   because this is")
-		p.explained(link)
+		p.hanging(p.decision(link.Decision), Escape(link.Repository)+"@"+p.digests(link.Digest))
+		p.particulars(link)
 	}
 }
 
-func (p *page) explained(d Decision) {
-	p.line("%s  %s@%s", p.decision(d.Decision), Escape(d.Repository), d.Digest)
+// named is the head line of something with its whole digest, which gets a line
+// of its own where it would be broken in the middle.
+func (p *page) named(decision, before, digest, after string) {
+	head := p.decision(decision)
+	if p.Width == 0 || width(unpainted(head)+before+digest+after) <= p.Width {
+		p.line("%s%s%s%s", head, before, digest, after)
+		return
+	}
+	p.line("%s%s%s", head, strings.TrimRight(before, "@ "), after)
+	p.line("%*s%s", farLeft, "", digest)
+}
+
+func (p *page) particulars(d Decision) {
 	if len(d.Tags) > 0 {
-		p.line("%stagged %s", indent, Escape(strings.Join(d.Tags, ", ")))
+		p.hanging(indent+"tagged ", Escape(strings.Join(d.Tags, ", ")))
 	}
 	if d.Owner != "" {
-		p.line("%sowner: %s", indent, Escape(d.Owner))
+		p.hanging(indent+"owner: ", Escape(d.Owner))
 	}
 	p.reasons(d.Reasons)
 }
 
 func (p *page) reasons(reasons []reason.Reason) {
 	for _, r := range reasons {
-		p.line("%s%s  %s", indent, p.paint(bold, pad(string(r.Code), len(reason.NeededByKept))), EscapeLine(r.Detail))
+		code := p.paint(bold, string(r.Code)) + strings.Repeat(" ", max(len(reason.NeededByKept)-len(r.Code), 0))
+		p.hanging(indent+code+between, p.digests(EscapeLine(r.Detail)))
 	}
 }
-
-func pad(s string, columns int) string { return s + strings.Repeat(" ", max(columns-len(s), 0)) }
 
 func (p *page) explainMany(images []ExplainedImage) {
 	t := &table{columns: []column{{"DECISION", false}, {"DIGEST", false}, {"REASON", false}, {"TAGS", false}}}
 	for _, img := range images {
-		t.add(img.Decision.Decision, short(img.Digest), string(img.Reasons[0].Code), orDash(strings.Join(img.Tags, ",")))
+		t.add(word(img.Decision.Decision), short(img.Digest), string(img.Reasons[0].Code), orDash(strings.Join(img.Tags, ",")))
 	}
-	p.table(t)
+	p.capped(t, mostRows)
 	p.gap()
-	p.line("Of one of them ebb registry explain %s@DIGEST tells all, of all of them -v does.", Escape(images[0].Repository))
+	p.prose("For one image: ebb registry explain %s. For all of them: -v.", ShellQuote(images[0].Repository+"@"+short(images[0].Digest)))
 }
 
 // short is a digest that explain finds again.
@@ -95,7 +111,7 @@ func short(digest string) string {
 }
 
 func (p *page) explainBlob(b ExplainedBlob) {
-	p.line("%s  blob %s, %s", p.decision(b.Decision), b.Digest, Size(b.Bytes))
+	p.named(b.Decision, "blob ", b.Digest, ", "+Size(b.Bytes))
 	p.reasons(b.Reasons)
 	if len(b.NeededBy) == 0 {
 		return
@@ -107,7 +123,7 @@ func (p *page) explainBlob(b ExplainedBlob) {
 			p.line("%sand %d more, which -v shows", indent, len(b.NeededBy)-most)
 			return
 		}
-		p.line("%s%s  %s@%s %s", indent, p.decision(d.Decision), Escape(d.Repository), short(d.Digest), Escape(strings.Join(d.Tags, ", ")))
+		p.hanging(indent+p.decision(d.Decision), strings.TrimSpace(Escape(d.Repository)+"@"+short(d.Digest)+" "+Escape(strings.Join(d.Tags, ", "))))
 	}
 }
 

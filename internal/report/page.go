@@ -8,7 +8,7 @@ import (
 
 // View is how a report for people looks.
 type View struct {
-	Width     int  // columns of the terminal; 0: unlimited, nothing is shortened
+	Width     int  // columns of the terminal; 0: unlimited, nothing is shortened or left out
 	Color     bool // the terminal shows colours
 	NoHeaders bool // tables without their first line
 	Quiet     bool // the data alone
@@ -34,6 +34,36 @@ func (p *page) prose(format string, args ...any) {
 	for _, line := range Wrap(fmt.Sprintf(format, args...), p.Width) {
 		p.line("%s", line)
 	}
+}
+
+// farLeft is where a word begins that fits on a terminal only from there: the
+// digest of an image, or the tag of a signature.
+const farLeft = 4
+
+// hanging is a sentence behind a head, with its further lines below its start,
+// or far left of it where it has a word too long for that.
+func (p *page) hanging(head, sentence string) {
+	if p.Width == 0 {
+		p.line("%s%s", head, sentence)
+		return
+	}
+	at := width(unpainted(head))
+	if at > farLeft && longestWord(sentence) > p.Width-at {
+		p.line("%s", strings.TrimRight(head, " "))
+		head, at = strings.Repeat(" ", farLeft), farLeft
+	}
+	for _, line := range Wrap(sentence, max(p.Width-at, leastLast)) {
+		p.line("%s%s", head, line)
+		head = strings.Repeat(" ", at)
+	}
+}
+
+func longestWord(sentence string) int {
+	longest := 0
+	for word := range strings.FieldsSeq(sentence) {
+		longest = max(longest, width(word))
+	}
+	return longest
 }
 
 // gap separates what follows, unless nothing stands above it.
@@ -79,6 +109,29 @@ func (t *table) add(cells ...string) {
 }
 
 const between = "  "
+
+// capped is a table of which a terminal shows only so many rows, unless all are
+// asked for: what stands above it would scroll away.
+func (p *page) capped(t *table, most int) {
+	all := len(t.rows)
+	t.rows = t.rows[:p.shown(all, most)]
+	p.table(t)
+	p.more(all-len(t.rows), "-v shows all")
+}
+
+// shown is how many of all rows are shown.
+func (p *page) shown(all, most int) int {
+	if p.Width == 0 || p.Verbose || p.Quiet || all <= most+1 { // one more row takes no more room than to say so
+		return all
+	}
+	return most
+}
+
+func (p *page) more(left int, where string) {
+	if left > 0 {
+		p.line("%s", p.paint(dim, "… and "+Number(int64(left))+" more; "+where))
+	}
+}
 
 func (p *page) table(t *table) {
 	if len(t.rows) == 0 {

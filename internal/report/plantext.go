@@ -9,6 +9,9 @@ import (
 	"github.com/ebb-io/ebb/internal/reason"
 )
 
+// mostRows is how much of a list a terminal shows.
+const mostRows = 20
+
 // PlanText shows a plan to a person: what can be reclaimed, of what, what
 // stands against it, what is damaged, and what to type next.
 func PlanText(p *plan.Plan, store Store, next []string, view View) []byte {
@@ -18,7 +21,7 @@ func PlanText(p *plan.Plan, store Store, next []string, view View) []byte {
 	page.goes(p, phases)
 	page.keeps(p)
 	page.limits(p, store)
-	page.damage(p.Inventory().Problems)
+	page.damage(p.Inventory().Problems, mostRows)
 	if len(next) > 0 && !view.Quiet && !isEmpty(phases) {
 		page.gap()
 		for _, line := range next {
@@ -50,6 +53,7 @@ func (p *page) summary(plan *plan.Plan, phases [][]inventory.Item) {
 	if t.Keep > 0 {
 		p.prose("%s %s: %s.", Count(t.Keep, "image"), phrase(t.Keep == 1, "stays", "stay"), p.whyKept(plan))
 	}
+	p.untagged(plan)
 }
 
 // stored is the size of all blobs and uploads.
@@ -133,7 +137,7 @@ func (p *page) groups(groups []*group) {
 		return
 	}
 	p.gap()
-	p.table(groupTable(groups))
+	p.capped(groupTable(groups), mostRows)
 }
 
 func groupTable(groups []*group) *table {
@@ -244,14 +248,17 @@ func exceeded(e plan.Exceeded) string {
 		part, whole, percent(e.Part, e.Whole), e.Allowed)
 }
 
-// damage lists what is wrong, and apart, when asked, what is merely not
-// understood.
-func (p *page) damage(problems []inventory.Problem) {
+// damage lists what is wrong, on a terminal only so much of it, and apart, when
+// asked, what is merely not understood.
+func (p *page) damage(problems []inventory.Problem, most int) {
 	damaged, odd := split(problems)
 	if len(damaged) > 0 && !p.Quiet {
 		p.gap()
 		p.prose("%s %s. Whatever may need what is damaged is kept.", p.paint(red, "Damage:"), Count(len(damaged), "problem"))
-		p.problems(damaged)
+		shown := p.shown(len(damaged), most)
+		p.problems(damaged[:shown])
+		p.more(len(damaged)-shown, "ebb registry verify shows all")
+		p.remedy()
 	}
 	if (p.Verbose || p.Wide) && !p.Quiet {
 		p.odd(odd)
@@ -278,12 +285,15 @@ func (p *page) odd(problems []inventory.Problem) {
 	p.problems(problems)
 }
 
+// remedy says where to read on.
+func (p *page) remedy() { p.prose("What to do about each: docs/registry.md, Damage.") }
+
 // problems are two lines each, as paths are long and must be whole.
 func (p *page) problems(problems []inventory.Problem) {
 	for _, problem := range problems {
 		p.line("  %s  %s", p.paint(red, string(problem.Code)), Escape(problem.Path))
 		if problem.Detail != "" {
-			p.line("      %s", EscapeLine(problem.Detail))
+			p.hanging("      ", p.digests(EscapeLine(problem.Detail)))
 		}
 	}
 }

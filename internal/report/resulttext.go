@@ -18,7 +18,7 @@ func ResultText(p *plan.Plan, store Store, o Outcome, view View) []byte {
 	if len(p.Held) > 0 {
 		page.limits(p, store)
 	}
-	page.damage(p.Inventory().Problems)
+	page.damage(p.Inventory().Problems, mostRows)
 	page.afterwards(o)
 	return page.Bytes()
 }
@@ -29,8 +29,8 @@ func (p *page) freed(plan *plan.Plan, o Outcome) {
 		return
 	}
 	p.prose("%s freed: %s deleted in %s.", p.paint(bold, Size(o.FreedBytes)), deletedText(o.Deleted), lasted(o))
-	if o.MeasuredFreedBytes != 0 {
-		p.prose("The volume has %s more room than before.", Size(o.MeasuredFreedBytes))
+	if o.MeasuredFreedBytes > 0 {
+		p.prose("The volume's free space grew by %s (others may write there too).", Size(o.MeasuredFreedBytes))
 	}
 	if o.Stopped != "" {
 		p.prose("%s the run did not come to its end. Run again: it goes on where this one stopped.", p.paint(yellow, "Stopped:"))

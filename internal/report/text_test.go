@@ -34,7 +34,7 @@ func TestFitsTheTerminal(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"plan":    report.PlanText(p, store, nil, report.View{Width: 80, Verbose: true}),
 		"colours": report.PlanText(p, store, nil, report.View{Width: 80, Color: true}),
-		"ask":     report.AskText(p, report.View{Width: 80}),
+		"ask":     report.AskText(p, store, report.View{Width: 80}),
 		"result":  report.ResultText(p, store, outcome(), report.View{Width: 80}),
 	} {
 		for line := range strings.SplitSeq(string(text), "\n") {
@@ -92,16 +92,17 @@ func TestResultText(t *testing.T) {
 	}{
 		{"all", outcome(), []string{
 			"1.0 TiB freed: 1,234,567 images, 1,234,567 tags, 7,654,321 layer links, 7,654,321 blobs, 12,345 uploads, 1 repository deleted in 1m30s.\n",
-			"The volume has 512.0 GiB more room than before.\n", "Failed: 1 item could not be deleted", "  docker/x\n      input/output error\n",
+			"The volume's free space grew by 512.0 GiB (others may write there too).\n", "Failed: 1 item could not be deleted", "  docker/x\n      input/output error\n",
 			"Next: restart the registry or flush its cache before it takes writes again",
 		}, []string{"Nothing"}},
-		{"nothing", report.Outcome{RestartNeeded: true}, []string{"There was nothing to delete.\n"}, []string{"restart", "room"}},
+		{"nothing", report.Outcome{RestartNeeded: true}, []string{"There was nothing to delete.\n"}, []string{"restart", "grew"}},
 		{
 			"stopped",
 			report.Outcome{Stopped: "by a signal", Deleted: execute.Deleted{Blobs: 1}, FreedBytes: 5, FinishedAt: now, StartedAt: now},
 			[]string{"5 B freed: 1 blob deleted in 0s.\n", "Stopped: the run did not come to its end. Run again"},
 			[]string{"stay"},
 		},
+		{"room was taken meanwhile", report.Outcome{Deleted: execute.Deleted{Blobs: 1}, MeasuredFreedBytes: -112 << 10}, []string{"1 blob deleted"}, []string{"free space", "-112"}},
 		{"stopped at once", report.Outcome{Stopped: "lock"}, []string{"Nothing was deleted.\n"}, []string{"There was"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestHostileNamesNeverReachATerminal(t *testing.T) {
 		"plan":    report.PlanText(p, store, nil, report.View{Verbose: true}),
 		"wide":    report.PlanText(p, store, nil, report.View{Wide: true}),
 		"names":   report.Names(p, nil),
-		"ask":     report.AskText(p, report.View{}),
+		"ask":     report.AskText(p, store, report.View{}),
 		"result":  report.ResultText(p, store, failed, report.View{}),
 		"verify":  report.NewVerification(store, true, report.Verified{}, problems, now, now).Text(report.View{}),
 		"paths":   report.NewVerification(store, true, report.Verified{}, problems, now, now).Paths(),

@@ -65,6 +65,7 @@ func (p *page) verified(problems []inventory.Problem) {
 	if len(damaged) > 0 {
 		p.gap()
 		p.problems(damaged)
+		p.remedy()
 	}
 	p.odd(odd)
 }

@@ -24,11 +24,11 @@ func (p *page) images(plan *plan.Plan, phases [][]inventory.Item) {
 		{"REASONS", false},
 	}}
 	for _, d := range chosen(plan, phases != nil) {
-		t.add(verdict(d.Delete), d.Repository, d.Digest.String(), orDash(strings.Join(d.Tags, ",")),
-			Size(d.Bytes.Exclusive), Size(d.Bytes.Shared), orDash(d.Owner), reasonText(d.Reasons))
+		t.add(verdict(d.Delete), d.Repository, p.digests(d.Digest.String()), orDash(strings.Join(d.Tags, ",")),
+			Size(d.Bytes.Exclusive), Size(d.Bytes.Shared), orDash(d.Owner), p.digests(reasonText(d.Reasons)))
 	}
 	if phases != nil {
-		addSwept(t, plan, phases)
+		p.addSwept(t, plan, phases)
 	}
 	if len(t.rows) > 0 {
 		p.gap()
@@ -36,7 +36,8 @@ func (p *page) images(plan *plan.Plan, phases [][]inventory.Item) {
 	}
 }
 
-// wideTable never shortens: whoever asks for wide has the room, or a pipe.
+// wideTable shortens nothing but digests: whoever asks for wide has the room,
+// or a pipe.
 func (p *page) wideTable(t *table) {
 	limit := p.Width
 	p.Width = 0
@@ -59,15 +60,15 @@ func chosen(p *plan.Plan, goes bool) []*plan.Decision {
 
 // addSwept adds the uploads, the contents of no image and the empty
 // repositories.
-func addSwept(t *table, p *plan.Plan, phases [][]inventory.Item) {
-	parts := partsOfImages(p)
-	since := lastTouched(p.Inventory())
+func (p *page) addSwept(t *table, made *plan.Plan, phases [][]inventory.Item) {
+	parts := partsOfImages(made)
+	since := lastTouched(made.Inventory())
 	for _, phase := range phases {
 		for _, item := range phase {
 			switch item.Kind {
 			case inventory.Blob, inventory.ManifestBlob:
-				if id, ok := p.Inventory().Contents.Find(item.Digest); !ok || !parts[id] {
-					t.add(Delete, "-", item.Digest.String(), "-", Size(item.Size), Size(0), "-", reasonText([]reason.Reason{plan.Unreferenced()}))
+				if id, ok := made.Inventory().Contents.Find(item.Digest); !ok || !parts[id] {
+					t.add(Delete, "-", p.digests(item.Digest.String()), "-", Size(item.Size), Size(0), "-", reasonText([]reason.Reason{plan.Unreferenced()}))
 				}
 			case inventory.UploadFolder:
 				at := since[uploadKey{item.Repository, item.Upload}]

@@ -43,12 +43,12 @@ func (j *job) check(cmd *cobra.Command, exitCode bool) error {
 	if err != nil {
 		return err
 	}
-	if err := j.show(p, j.next(cmd)); err != nil {
+	if err := j.show(p, j.next(cmd, p)); err != nil {
 		return err
 	}
 	switch {
 	case inventory.Damaged(p.Inventory().Problems):
-		return damaged(p.Inventory().Problems)
+		return damaged(p.Inventory().Problems, seeVerify)
 	case exitCode && deletes(p):
 		return cli.Silent(exitReclaimable)
 	}
@@ -74,10 +74,18 @@ func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
 // empty makes a warning of a storage that holds nothing yet.
 func (j *job) empty(err error) error {
 	if errors.Is(err, registry.ErrEmpty) {
+		j.saidEmpty = true
 		j.Note("warning: storage %s is empty: there is nothing to do (is its volume mounted?)", j.storage.path)
 		return nil
 	}
 	return j.storage.explain(err)
+}
+
+// bare doubts a registry's storage in which nothing lies.
+func (j *job) bare(repositories, blobs int, problems []inventory.Problem) {
+	if repositories+blobs+len(problems) == 0 && !j.saidEmpty {
+		j.Note("warning: storage %s holds no repositories and no blobs: nothing to do", j.storage.path)
+	}
 }
 
 // show writes a plan to standard output.
@@ -98,14 +106,17 @@ func deletes(p *plan.Plan) bool {
 	return false
 }
 
+// seeVerify says of damage where all of it is shown.
+const seeVerify = " (ebb registry verify shows all)"
+
 // damaged is the error for damage, which names the first.
-func damaged(problems []inventory.Problem) error {
+func damaged(problems []inventory.Problem, see string) error {
 	var found []inventory.Problem
 	for _, p := range problems {
 		if p.Damage() {
 			found = append(found, p)
 		}
 	}
-	return fmt.Errorf("%w: %s, the first is %s at %s (ebb registry verify shows all)",
-		errDamaged, report.Count(len(found), "problem"), found[0].Code, found[0].Path)
+	return fmt.Errorf("%w: %s, the first is %s at %s%s",
+		errDamaged, report.Count(len(found), "problem"), found[0].Code, found[0].Path, see)
 }

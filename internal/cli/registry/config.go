@@ -32,7 +32,7 @@ func configure(app *cli.App, cmd *cobra.Command) ([]rules.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Check(known(cmd.Parent())); err != nil {
+	if err := file.Check(known(cmd.Parent()), onlyGiven(cmd.Parent())); err != nil {
 		return nil, err
 	}
 	owners, err := readOwners(file)
@@ -41,6 +41,19 @@ func configure(app *cli.App, cmd *cobra.Command) ([]rules.Config, error) {
 	}
 	file.Rename(ownersFromKey, ownersKey)
 	return owners, app.Configure(cmd, file)
+}
+
+// onlyGiven are the flags of every command that no configuration may hold.
+func onlyGiven(group *cobra.Command) []string {
+	var names []string
+	for _, cmd := range group.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if cli.IsPersonal(f) {
+				names = append(names, f.Name)
+			}
+		})
+	}
+	return names
 }
 
 // known are the keys that a configuration may have: the flags of every command

@@ -43,7 +43,7 @@ func (j *job) explain(cmd *cobra.Command, query string) error {
 	if err != nil {
 		return err
 	}
-	found, err := (&finder{Plan: p, names: aliases(p)}).find(query)
+	found, err := (&finder{Plan: p, names: aliases(p), storage: j.storage.path}).find(query)
 	if err != nil {
 		return err
 	}

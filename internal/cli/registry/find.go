@@ -1,12 +1,12 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
@@ -17,7 +17,8 @@ import (
 // finder finds what a person means by IMAGE.
 type finder struct {
 	*plan.Plan
-	names aliasNames
+	names   aliasNames
+	storage string // for errors
 }
 
 // find tries a repository, then a reference, then the beginning of a digest.
@@ -33,6 +34,13 @@ func (f *finder) find(query string) (report.Found, error) {
 	}
 	if found, ok, err := f.prefix(query); ok || err != nil {
 		return found, err
+	}
+	switch {
+	case shortPrefix.MatchString(query):
+		return report.Found{}, cli.Usagef("%s is too short for a digest: give at least 8 digits of it", query)
+	case err != nil && !digestPrefix.MatchString(query):
+		return report.Found{}, cli.Usagef("%q names no image: give a repository, repository:tag, repository@digest, "+
+			"or the digest of an image, a config or a layer", query)
 	}
 	return report.Found{}, f.notFound(query, ref)
 }
@@ -109,7 +117,13 @@ func (f *finder) blob(want image.Digest) (report.Found, bool) {
 	return report.Found{Blobs: []inventory.ID{id}}, true
 }
 
-var digestPrefix = regexp.MustCompile(`^(?:(.+)@)?(?:(sha256|sha384|sha512):)?([0-9a-f]{8,})$`)
+var (
+	digestPrefix = regexp.MustCompile(`^(?:(.+)@)?(?:(sha256|sha384|sha512):)?([0-9a-f]{8,})$`)
+	// shortPrefix may be the beginning of too many digests to look for one.
+	shortPrefix = regexp.MustCompile(`^(?:(?:.+@)?(?:sha256|sha384|sha512):|.+@)[0-9a-f]{0,7}$`)
+	// digits may be such a beginning too, or a name.
+	digits = regexp.MustCompile(`^[0-9a-f]{4,7}$`)
+)
 
 // prefix finds the one digest that begins so. In a repository only its images
 // count.
@@ -174,21 +188,27 @@ func someOf[T fmt.Stringer](items []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// notFound names what comes near.
+// notFound names what comes near, or where to look.
 func (f *finder) notFound(query string, ref image.Reference) error {
-	if name, ok := f.repository(ref.Repository); ok && ref.Tag != "" {
-		return fmt.Errorf("repository %s has no tag %s%s", name, ref.Tag, suggest(": it has %s", f.tagsNear(name, ref.Tag)))
+	name, ok := f.repository(ref.Repository)
+	switch {
+	case ok && ref.Digest != nil:
+		return fmt.Errorf("storage %s: repository %s holds no %s: see ebb registry explain %s", f.storage, name, ref.Digest, report.ShellQuote(name))
+	case ok:
+		return fmt.Errorf("storage %s: repository %s has no tag %s%s", f.storage, name, ref.Tag,
+			suggest(": it has %s", f.tagsNear(name, ref.Tag), ": it has none at all"))
+	case digits.MatchString(query):
+		return fmt.Errorf("storage %s holds no repository %s: of a digest give at least 8 digits", f.storage, query)
+	case ref.Repository == "", digestPrefix.MatchString(query):
+		return fmt.Errorf("storage %s holds no %s: neither an image nor a part of one is called that", f.storage, query)
 	}
-	name := ref.Repository
-	if name == "" {
-		name = query
-	}
-	return fmt.Errorf("the storage holds no %s%s", query, suggest(": did you mean %s?", f.namesNear(name)))
+	return fmt.Errorf("storage %s holds no %s%s", f.storage, query,
+		suggest(": did you mean %s?", f.namesNear(ref.Repository), ": ebb registry check -v shows what it holds"))
 }
 
-func suggest(format string, names []string) string {
+func suggest(format string, names []string, none string) string {
 	if len(names) == 0 {
-		return ""
+		return none
 	}
 	return fmt.Sprintf(format, strings.Join(names, ", "))
 }
@@ -200,7 +220,7 @@ func (f *finder) tagsNear(repository, tag string) []string {
 			tags = append(tags, f.Decisions[i].Tags...)
 		}
 	}
-	return nearest(tag, tags, 1<<10)
+	return cli.Nearest(tag, tags, 1<<10)
 }
 
 func (f *finder) namesNear(name string) []string {
@@ -208,46 +228,5 @@ func (f *finder) namesNear(name string) []string {
 	for i := range f.Inventory().Repositories {
 		names = append(names, f.Inventory().Repositories[i].Name)
 	}
-	return nearest(name, names, max(2, len(name)/3))
-}
-
-// nearest are up to three names that differ little, or end alike.
-func nearest(want string, names []string, most int) []string {
-	last := want[strings.LastIndex(want, "/")+1:]
-	distances := map[string]int{}
-	var near []string
-	for _, name := range names {
-		d := distance(want, name)
-		if strings.HasSuffix(name, "/"+last) {
-			d = min(d, 1)
-		}
-		if d <= most {
-			distances[name] = d
-			near = append(near, name)
-		}
-	}
-	slices.SortFunc(near, func(a, b string) int {
-		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
-	})
-	return near[:min(len(near), 3)]
-}
-
-// distance is how many letters must change.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return cli.Nearest(name, names, max(2, len(name)/3))
 }

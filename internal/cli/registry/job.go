@@ -22,12 +22,14 @@ type job struct {
 	*cli.App
 	storage storage
 	choices
-	rules    *rules.Rules // nil: none are in force
-	pins     []pin
-	policy   policy.Policy
-	progress progress
-	warnings []string
-	warned   bool
+	rules     *rules.Rules // nil: none are in force
+	pins      []pin
+	policy    policy.Policy
+	progress  progress
+	warnings  []string
+	warned    bool
+	saidEmpty bool   // the storage holds nothing at all, which was said
+	rulesIn   string // what the owner rules stand in, for errors
 }
 
 // choices are what shapes a plan, as texts. Paths are absolute.
@@ -53,7 +55,7 @@ func readJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{App: a, policy: f.policy}
+	j := &job{App: a, policy: f.policy, rulesIn: "configuration " + a.ConfigPath()}
 	j.choices = choices{ownerRules: ownerRules, keep: slices.Clone(f.keep.Items), repository: f.repository.Items, except: f.exclude.Items}
 	if f.storage != "" {
 		if j.storage, err = parseStorage(f.storage); err != nil {
@@ -104,10 +106,10 @@ func (j *job) prepare() (err error) {
 	}
 	switch {
 	case len(j.ownerRules) > 0 && len(j.owners) == 0:
-		return cli.Usagef("there are owner rules and nothing to read objects from: give --owners PATH, or owners-from in the configuration")
+		return cli.Usagef("%s: it has owner rules, and there is nothing to read objects from: give --owners PATH, or owners-from in the configuration", j.rulesIn)
 	case len(j.ownerRules) > 0:
 		if j.rules, err = rules.Compile(j.ownerRules); err != nil {
-			return &cli.UsageError{Err: err}
+			return cli.Usagef("%s: %w", j.rulesIn, err)
 		}
 	case len(j.owners) > 0:
 		j.ownerRules, j.rules = defaultRules(), rules.Default()
@@ -172,6 +174,7 @@ func (j *job) warn(p *plan.Plan) {
 		return
 	}
 	j.warned = true
+	j.bare(len(p.Inventory().Repositories), p.Inventory().Contents.Blobs(), p.Inventory().Problems)
 	switch {
 	case j.rules == nil:
 		j.Note("no owner rules are in force, so every tag is kept (see --owners)")

@@ -4,11 +4,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/report"
 )
 
-// next is the command that does what a check has shown.
-func (j *job) next(cmd *cobra.Command) []string {
+// next is the command that does what a check has shown. Where a limit stands in
+// its way it is told how to pass it, and not written so: that is a decision.
+func (j *job) next(cmd *cobra.Command, p *plan.Plan) []string {
 	words := []string{"ebb", "registry", "run"}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -17,7 +19,11 @@ func (j *job) next(cmd *cobra.Command) []string {
 		}
 	})
 	lines := []string{"Next, while no registry runs on this storage, or with --registry URL in place", "of --offline to prove that a running one is read-only:", ""}
-	return append(lines, wrap(append(words, "--offline"))...)
+	lines = append(lines, wrap(append(words, "--offline"))...)
+	if len(p.Exceeded) > 0 && !p.Policy.Confirmed {
+		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(j.storage.describe().Name)+" to it.")
+	}
+	return lines
 }
 
 // shapesRun tells whether a flag means to a run what it means to a check.

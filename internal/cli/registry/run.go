@@ -50,6 +50,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&flags.plan, "plan", "", "delete only what this `FILE` names, which check -o json wrote; - is standard input")
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "do not ask")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "go over a safety limit; the store's `NAME` is the last part of its path")
+	cli.Personal(cmd.Flags(), "yes", "confirm")
 	return cmd
 }
 
@@ -108,6 +109,9 @@ func (r *run) chooseGuards() ([]*guard.Guard, error) {
 		return nil, cli.Usagef("deleting needs a registry that takes no writes: give --registry URL to prove it, or say --offline when none runs on this storage")
 	}
 	var guards []*guard.Guard
+	if offline && len(urls) == 0 && !r.Given("offline") {
+		r.Note("%s is trusted: it says that no registry writes to this storage", r.From("offline"))
+	}
 	for _, address := range urls {
 		g, err := guard.New(address)
 		if err != nil {
@@ -211,13 +215,13 @@ func (r *run) judge(result *app.Result, stopped error) error {
 	case !result.Approved:
 		return errors.New("not approved: nothing was deleted")
 	case len(p.Held) > 0:
-		return fmt.Errorf("%w: %s: run with --confirm %s if that is right", errHeld, report.HeldText(p.Held[0]), r.confirmation())
+		return fmt.Errorf("%w: repositories of a kind without a single object stay: run with --confirm %s if they may go", errHeld, r.confirmation())
 	case len(result.Outcome.Failed) > 0:
 		f := result.Outcome.Failed[0]
 		return fmt.Errorf("%w: %s, the first is %s: %w", errFailed,
 			report.Count(len(result.Outcome.Failed), "item"), registry.Path(f.Item), f.Err)
 	case inventory.Damaged(p.Inventory().Problems):
-		return damaged(p.Inventory().Problems)
+		return damaged(p.Inventory().Problems, seeVerify)
 	}
 	return nil
 }

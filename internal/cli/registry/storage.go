@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/report"
@@ -78,12 +79,12 @@ func (s storage) open() (*fs.Driver, error) {
 }
 
 // openWritable is for run and unlock.
-func (s storage) openWritable() (*fs.Writable, error) {
+func (s storage) openWritable() (writable, error) {
 	if err := s.look(); err != nil {
-		return nil, err
+		return writable{}, err
 	}
 	d, err := fs.OpenWritable(s.path)
-	return d, s.explain(err)
+	return writable{d}, s.explain(err)
 }
 
 func (s storage) look() error {
@@ -101,9 +102,12 @@ func (s storage) look() error {
 
 // explain says of an error what to do about it.
 func (s storage) explain(err error) error {
+	var lock *lockError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &lock):
+		return s.explainLock(lock)
 	case errors.Is(err, iofs.ErrPermission):
 		return fmt.Errorf("storage %s can not be read (%w): run as the user that the registry runs as", s.path, reasonOf(err))
 	case errors.Is(err, registry.ErrNoRegistry):
@@ -118,5 +122,9 @@ func reasonOf(err error) error {
 	if errors.As(err, &pathError) {
 		return pathError.Err
 	}
-	return iofs.ErrPermission
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
 }

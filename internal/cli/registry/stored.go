@@ -104,6 +104,7 @@ func (r *run) takeOptions() error {
 	}
 	r.policy = p
 	r.choices = choices{owners: o.Owners, keep: o.Keep, repository: o.Repository, except: o.Exclude}
+	r.rulesIn = "plan " + r.flags.plan
 	for _, rule := range o.OwnerRules {
 		r.ownerRules = append(r.ownerRules, ruleConfig(rule))
 	}

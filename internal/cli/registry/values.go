@@ -1,6 +1,9 @@
 package registry
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/policy"
@@ -20,8 +23,28 @@ func (a age) String() string {
 func (a age) Type() string { return "AGE" }
 
 func (a age) Set(s string) (err error) {
+	if err := slip(s); err != nil {
+		return err
+	}
 	*a.value, err = policy.ParseAge(s)
 	return err
+}
+
+// slip finds what people write for an age that is none, and says what they mean.
+func slip(s string) error {
+	if strings.HasPrefix(s, "-") {
+		return fmt.Errorf("age %s must not be negative", s)
+	}
+	for _, unit := range []struct {
+		letter, name string
+		days         uint64
+	}{{"w", "weeks", 7}, {"y", "years", 365}} {
+		number, ok := strings.CutSuffix(s, unit.letter)
+		if n, err := strconv.ParseUint(number, 10, 16); ok && err == nil {
+			return fmt.Errorf("age %q: %s are not known: write %dd", s, unit.name, n*unit.days)
+		}
+	}
+	return nil
 }
 
 // share is a flag that holds a part of a whole.

@@ -50,6 +50,7 @@ func (j *job) verify(cmd *cobra.Command, deep bool) error {
 	if err := j.empty(err); err != nil {
 		return err
 	}
+	j.bare(v.Repositories, v.Blobs, v.Problems)
 	totals := report.Verified{Repositories: v.Repositories, Tags: v.Tags, Images: v.Images, Blobs: v.Blobs, Bytes: v.Bytes}
 	document := report.NewVerification(j.storage.describe(), deep, totals, v.Problems, started, j.Now())
 	text := func() []byte { return document.Text(j.View(j.Out)) }
@@ -57,7 +58,7 @@ func (j *job) verify(cmd *cobra.Command, deep bool) error {
 		return err
 	}
 	if inventory.Damaged(v.Problems) {
-		return damaged(v.Problems)
+		return damaged(v.Problems, "")
 	}
 	return nil
 }
