@@ -30,7 +30,7 @@ test: ## Run all tests, then the linters and the checks of what is generated
 
 .PHONY: race
 race: ## Run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -short -timeout $(LONG_TIMEOUT) ./...
+	CGO_ENABLED=1 go test -race -timeout $(LONG_TIMEOUT) ./...
 
 .PHONY: test-long
 test-long: ## Search longer: many more random worlds, every fuzz target for FUZZTIME, all tests with races

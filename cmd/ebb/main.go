@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/term"
@@ -15,17 +14,15 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // it often shares a small machine with the registry
-	}
 	ctx := cli.WithSignals(context.Background())
 	os.Exit(cli.Main(ctx, cli.Process{
-		Args: os.Args[1:],
-		In:   cli.Input{Reader: os.Stdin, Terminal: isTerminal(os.Stdin)},
-		Out:  cli.Output{Writer: os.Stdout, Terminal: isTerminal(os.Stdout), Width: width(os.Stdout)},
-		Err:  cli.Output{Writer: os.Stderr, Terminal: isTerminal(os.Stderr), Width: width(os.Stderr)},
-		Env:  os.LookupEnv,
-		Now:  time.Now,
+		Args:    os.Args[1:],
+		In:      cli.Input{Reader: os.Stdin, Terminal: isTerminal(os.Stdin)},
+		Out:     cli.Output{Writer: os.Stdout, Terminal: isTerminal(os.Stdout), Width: width(os.Stdout)},
+		Err:     cli.Output{Writer: os.Stderr, Terminal: isTerminal(os.Stderr), Width: width(os.Stderr)},
+		Env:     os.LookupEnv,
+		Now:     time.Now,
+		Environ: os.Environ,
 	}, registry.Group(), demo.Group(registry.Group())))
 }
 

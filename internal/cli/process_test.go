@@ -145,7 +145,7 @@ func TestSignal(t *testing.T) {
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}} {
 		t.Run(test.signal.String(), func(t *testing.T) {
 			dir := machinesWorld(t)
 			asked, address := hang(t)

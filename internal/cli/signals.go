@@ -13,21 +13,21 @@ type Interrupted struct{ Signal syscall.Signal }
 
 func (i Interrupted) Error() string { return fmt.Sprintf("stopped by signal: %s", i.Signal) }
 
-// WithSignals ends the context at the first interrupt or termination; a second
-// one kills the process at once. A reader of standard output that goes away
-// kills nothing: a write fails instead.
+// WithSignals ends the context at the first interrupt, termination or loss of
+// the terminal; a second one kills the process at once. A reader of standard
+// output that goes away kills nothing: a write fails instead.
 func WithSignals(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as for a job in the background
 			signal.Notify(signals, s)
 		}
 	}
 	go func() {
 		first := <-signals
-		signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 		number, _ := first.(syscall.Signal)
 		cancel(Interrupted{Signal: number})
 	}()

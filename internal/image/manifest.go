@@ -65,27 +65,14 @@ func isIndex(mediaType string) bool { return mediaType == ociIndex || mediaType 
 // document is the union of all manifests that are understood. What is absent
 // and what is empty differ, as the media type may have to be told from it.
 type document struct {
-	SchemaVersion int          `json:"schemaVersion"`
-	MediaType     string       `json:"mediaType"`
-	Config        present      `json:"config"`
-	Layers        []descriptor `json:"layers"`
-	Manifests     []descriptor `json:"manifests"`
-	Subject       *descriptor  `json:"subject"`
-}
-
-// present is a descriptor that is there. A null after it does not take it away:
-// so reads the registry, which takes a manifest with a member twice.
-type present struct {
-	descriptor
-	set bool
-}
-
-func (p *present) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		return nil
-	}
-	p.set = true
-	return json.Unmarshal(text, &p.descriptor)
+	SchemaVersion int    `json:"schemaVersion"`
+	MediaType     string `json:"mediaType"`
+	// Config is no pointer: a null after it does not take it away. So reads the
+	// registry, which accepts a manifest with a member twice.
+	Config    descriptor   `json:"config"`
+	Layers    []descriptor `json:"layers"`
+	Manifests []descriptor `json:"manifests"`
+	Subject   *descriptor  `json:"subject"`
 }
 
 type descriptor struct {
@@ -124,9 +111,9 @@ func (doc *document) mediaType() (string, error) {
 		return doc.MediaType, fmt.Errorf("%w: schema version %d", ErrNotUnderstood, doc.SchemaVersion)
 	case doc.MediaType != "":
 		return doc.MediaType, nil
-	case doc.Manifests != nil && !doc.Config.set && doc.Layers == nil:
+	case doc.Manifests != nil && doc.Config.Digest == "" && doc.Layers == nil:
 		return ociIndex, nil
-	case doc.Config.set && doc.Manifests == nil:
+	case doc.Config.Digest != "" && doc.Manifests == nil:
 		return ociManifest, nil
 	}
 	return "", fmt.Errorf("%w: neither an image nor an index", ErrNotUnderstood)
@@ -136,8 +123,8 @@ func (doc *document) mediaType() (string, error) {
 // names is needed.
 func (doc *document) collect(m *Manifest) error {
 	m.Needs = make([]Descriptor, 0, 1+len(doc.Layers)+len(doc.Manifests))
-	if doc.Config.set {
-		if err := m.add(doc.Config.descriptor, Config); err != nil {
+	if doc.Config.Digest != "" {
+		if err := m.add(doc.Config, Config); err != nil {
 			return err
 		}
 	}

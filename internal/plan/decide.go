@@ -23,7 +23,7 @@ func strength(code reason.Code) int {
 // plan writes the decisions down.
 func (b *builder) plan() *Plan {
 	p := &Plan{
-		Now: b.Now, Policy: b.Policy, inv: b.Inventory, nodes: b.nodes, repos: b.repos, subjects: b.subjects,
+		Now: b.Now, Policy: b.Policy, inv: b.Inventory, nodes: b.nodes, repos: b.repos, subjects: b.subjects, matched: b.matched,
 		via:       make([]int, len(b.nodes)),
 		Decisions: make([]Decision, len(b.nodes)),
 	}

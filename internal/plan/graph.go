@@ -54,13 +54,14 @@ type builder struct {
 	describing map[image.Subject][]int
 	subjects   map[image.Subject][]int // the images themselves
 	held       map[string]*Held
+	matched    map[string]bool // who refers to some image
 
 	kept    []bool
 	related [][]relation
 }
 
 func newBuilder(in Input) *builder {
-	b := &builder{Input: in, describing: map[image.Subject][]int{}, held: map[string]*Held{}}
+	b := &builder{Input: in, describing: map[image.Subject][]int{}, held: map[string]*Held{}, matched: map[string]bool{}}
 	b.nodes = make([]node, 0, in.Inventory.Images())
 	b.repos = make([]repo, len(in.Inventory.Repositories))
 	for i := range b.repos {

@@ -71,9 +71,10 @@ type Plan struct {
 	via   []int // by image: the image that keeps it, or none
 	// subjects finds the images that something describes.
 	subjects map[image.Subject][]int
-	levels   []int // by image, of those that go
-	depth    int   // the deepest level, plus one
-	stays    Stays // what an earlier plan does not name; nil: nothing
+	matched  map[string]bool // by references' By
+	levels   []int           // by image, of those that go
+	depth    int             // the deepest level, plus one
+	stays    Stays           // what an earlier plan does not name; nil: nothing
 }
 
 // Build makes the plan.
@@ -100,6 +101,9 @@ func (p *Plan) Inventory() *inventory.Inventory { return p.inv }
 // or deleted by itself. Following it may lead round in a circle, as two images
 // can describe each other.
 func (p *Plan) Via(i int) (int, bool) { return p.via[i], p.via[i] != none }
+
+// Matched tells whether an image is what somebody refers to, by a reference's By.
+func (p *Plan) Matched(by string) bool { return p.matched[by] }
 
 // Survivor is a kept image that its registry can serve, by which the registry
 // is recognized while images go. It is false where none is kept.

@@ -164,6 +164,9 @@ func (b *builder) refer(r *repo, node *node) {
 			found = append(found, b.Refs.ByDigest(b.Inventory.Contents.Digest(config))...)
 		}
 	}
+	for _, ref := range found {
+		b.matched[ref.By] = true
+	}
 	node.keep = append(node.keep, referenceReasons(found)...)
 }
 

@@ -230,3 +230,28 @@ func (f *finder) namesNear(name string) []string {
 	}
 	return cli.Nearest(name, names, max(2, len(name)/3))
 }
+
+// aliasNames are the further names of repositories.
+type aliasNames map[string][]string
+
+func aliases(p *plan.Plan) aliasNames {
+	names := aliasNames{}
+	for i := range p.Inventory().Repositories {
+		if r := &p.Inventory().Repositories[i]; len(r.Aliases) > 0 {
+			names[r.Name] = r.Aliases
+		}
+	}
+	return names
+}
+
+func (a aliasNames) match(ref refs.Reference, d *plan.Decision) bool {
+	if ref.Digest != nil && *ref.Digest == d.Digest {
+		return true
+	}
+	for _, name := range append([]string{d.Repository}, a[d.Repository]...) {
+		if name == ref.Repository && (ref.Whole || ref.Tag != "" && contains(d.Tags, ref.Tag)) {
+			return true
+		}
+	}
+	return false
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/cli"
@@ -93,38 +94,5 @@ func readPins(path string) ([]string, error) {
 
 // keepsNothing tells whether nothing in the storage is what the pin names.
 func (p pin) keepsNothing(made *plan.Plan) bool {
-	names := aliases(made)
-	for i := range made.Decisions {
-		for _, ref := range p.references {
-			if names.match(ref, &made.Decisions[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// aliasNames are the further names of repositories.
-type aliasNames map[string][]string
-
-func aliases(p *plan.Plan) aliasNames {
-	names := aliasNames{}
-	for i := range p.Inventory().Repositories {
-		if r := &p.Inventory().Repositories[i]; len(r.Aliases) > 0 {
-			names[r.Name] = r.Aliases
-		}
-	}
-	return names
-}
-
-func (a aliasNames) match(ref refs.Reference, d *plan.Decision) bool {
-	if ref.Digest != nil && *ref.Digest == d.Digest {
-		return true
-	}
-	for _, name := range append([]string{d.Repository}, a[d.Repository]...) {
-		if name == ref.Repository && (ref.Whole || ref.Tag != "" && contains(d.Tags, ref.Tag)) {
-			return true
-		}
-	}
-	return false
+	return !slices.ContainsFunc(p.references, func(ref refs.Reference) bool { return made.Matched(ref.By) })
 }

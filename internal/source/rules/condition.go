@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/ext"
@@ -44,7 +45,13 @@ func firstIssue(issues *cel.Issues) error {
 		return nil
 	}
 	first := issues.Errors()[0]
-	return fmt.Errorf("column %d: %s", first.Location.Column()+1, first.Message)
+	return fmt.Errorf("column %d: %s", first.Location.Column()+1, plain(first.Message))
+}
+
+// plain leaves out the list of every token that could have stood there.
+func plain(message string) string {
+	message, _, _ = strings.Cut(strings.TrimPrefix(message, "Syntax error: "), " expecting ")
+	return strings.Replace(message, "mismatched input '<EOF>'", "it ends too early", 1)
 }
 
 var errNotBool = errors.New("it is neither true nor false")

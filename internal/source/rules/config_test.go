@@ -93,7 +93,7 @@ func TestCompileRefuses(t *testing.T) {
 		{with(func(c *Config) { c.Tag = "v/{uid}" }), []string{"tag:", "builds no tag"}, "a slash in a tag"},
 		{with(func(c *Config) { c.Tag = "-{uid}" }), []string{"tag:", "builds no tag"}, "no tag starts with a dash"},
 		{with(func(c *Config) { c.Tag = "{uid}{name}" }), []string{"tag:", "can not be read backwards"}, "two variables"},
-		{with(func(c *Config) { c.NeededWhen = "object.status.phase !=" }), []string{"neededWhen:", "is not CEL", "column"}, "half an expression"},
+		{with(func(c *Config) { c.NeededWhen = "object.status.phase !=" }), []string{"neededWhen:", "is not CEL", "column 23: it ends too early"}, "half an expression"},
 		{with(func(c *Config) { c.NeededWhen = "phase == 'Ready'" }), []string{"neededWhen:", "undeclared reference to 'phase'"}, "an unknown variable"},
 		{with(func(c *Config) { c.NeededWhen = "'yes'" }), []string{"neededWhen:", "of type string", "true or false"}, "a text"},
 		{with(func(c *Config) { c.NeededWhen = "size(object.items)" }), []string{"of type int"}, "a number"},

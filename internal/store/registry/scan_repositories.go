@@ -141,6 +141,9 @@ func (s *scan) link(e blob.Entry, repository, part, links string) {
 	})
 }
 
+// empty is what is wrong with a link that a crash or a full disk left.
+const empty = "it is empty"
+
 // brokenLink reports a link of a length that its digest does not have, and
 // notes one whose content may be another digest. It must be called with the
 // lock held.
@@ -150,7 +153,10 @@ func (s *scan) brokenLink(e blob.Entry, repository string, d image.Digest, links
 		return false
 	}
 	want := int64(len(d.Algorithm()) + len(":") + len(d.Hex()))
-	if e.Size != want {
+	switch {
+	case e.Size == 0:
+		s.report(e.Path, inventory.LinkDamaged, empty)
+	case e.Size != want:
 		s.report(e.Path, inventory.LinkDamaged, fmt.Sprintf("has %d bytes where its digest takes %d", e.Size, want))
 	}
 	return e.Size != want

@@ -112,7 +112,11 @@ func (s *scan) missingCurrent(ctx context.Context, t tagName) error {
 func (s *scan) takeTag(t tagName, content []byte, entry blob.Entry, err error) {
 	tag := inventory.Tag{Name: t.name, ModTime: inventory.TimeOf(entry.ModTime)}
 	var d image.Digest
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(content) == 0:
+		err = errors.New(empty)
+	default:
 		d, err = image.ParseDigest(string(content))
 	}
 	if err == nil {

@@ -78,6 +78,8 @@ func (v *verifier) link(ctx context.Context, path string, want image.Digest) err
 		return ctx.Err()
 	case err != nil:
 		v.report(path, inventory.LinkDamaged, err.Error())
+	case len(content) == 0:
+		v.report(path, inventory.LinkDamaged, empty)
 	case string(content) != want.String():
 		v.report(path, inventory.LinkDamaged, fmt.Sprintf("it holds %q", content))
 	}
