@@ -47,6 +47,7 @@ func status(t *testing.T, method, url string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Close = true // a connection to an earlier registry on this port is of no use
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

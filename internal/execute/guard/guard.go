@@ -65,7 +65,19 @@ func New(address string) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registry address %q: %w", address, err)
 	}
-	return &Guard{url: address, base: u.Scheme + "://" + u.Host, registry: registry, transport: http.DefaultTransport}, nil
+	return &Guard{url: address, base: u.Scheme + "://" + u.Host, registry: registry, transport: fresh()}, nil
+}
+
+// fresh uses no connection twice: minutes lie between two proofs, in which a
+// registry may be started anew.
+func fresh() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.DisableKeepAlives = true
+	return t
 }
 
 // patience is how long one proof may take: a registry that does not answer must

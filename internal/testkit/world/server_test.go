@@ -256,6 +256,7 @@ func send(t *testing.T, method, url, contentType string, body []byte) *http.Resp
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", contentType)
+	request.Close = true // a connection to an earlier registry on this port is of no use
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

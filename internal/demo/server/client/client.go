@@ -185,6 +185,7 @@ func (c Client) upload(ctx context.Context, method, address string, data []byte)
 	if err != nil {
 		return "", err
 	}
+	request.Close = true // a registry may have been started anew at this address
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return "", err
