@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	delayCollection()
 	ctx := cli.WithSignals(context.Background())
 	os.Exit(cli.Main(ctx, cli.Process{
 		Args:    os.Args[1:],
