@@ -98,23 +98,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-func TestUnreadable(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root reads everything")
-	}
-	file := write(t, "x.yaml", diskYAML)
-	for _, path := range []string{file, filepath.Dir(file)} {
-		if err := os.Chmod(path, 0); err != nil {
-			t.Fatal(err)
-		}
-		_, err := load(path)
-		_ = os.Chmod(path, 0o755)
-		if !errors.Is(err, ErrIncomplete) || !errors.Is(err, os.ErrPermission) {
-			t.Errorf("%s: %v, want it refused as unreadable", path, err)
-		}
-	}
-}
-
 // TestPipe: kubectl's output can be given without a file, as <(kubectl get …).
 func TestPipe(t *testing.T) {
 	r, w, err := os.Pipe()

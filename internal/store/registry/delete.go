@@ -13,7 +13,8 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// ErrMoved says that a tag names another manifest by now.
+// ErrMoved says that a tag names another manifest by now, or that somebody went
+// on with an upload.
 var ErrMoved = errors.New("it has moved since the plan was made")
 
 // Writable is a store that may delete.
@@ -46,6 +47,7 @@ func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 type parts struct {
 	must []string // files, and folders of which nothing may be left
 	may  []string // folders that go if they are empty
+	size int64    // bytes of the files
 }
 
 // simple tells whether an item is one file in a folder of its own.
@@ -79,7 +81,7 @@ func (w *Writable) look(ctx context.Context, item inventory.Item) (parts, error)
 	case inventory.TagLink:
 		return parts{must: []string{Path(item)}}, w.unmoved(ctx, item)
 	case inventory.UploadFolder:
-		return w.tree(ctx, Path(item))
+		return w.uploadParts(ctx, item)
 	case inventory.RepositoryFolder:
 		return w.repositoryParts(ctx, item)
 	}
@@ -105,17 +107,30 @@ func (w *Writable) unmoved(ctx context.Context, item inventory.Item) error {
 	return nil
 }
 
+// uploadParts looks at an upload once more before it goes: one that somebody
+// went on with since the plan was made has another size.
+func (w *Writable) uploadParts(ctx context.Context, item inventory.Item) (parts, error) {
+	p, err := w.tree(ctx, Path(item))
+	if err == nil && len(p.must) > 0 && p.size != item.Size {
+		err = ErrMoved
+	}
+	return p, err
+}
+
 // tree is everything below a folder, and the folder.
 func (w *Writable) tree(ctx context.Context, dir string) (parts, error) {
 	found, folders := newCollector(), newCollector()
 	var failed error
+	var size int64
 	fail := func(path string, err error) {
 		found.do(func() { failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err)) })
 	}
 	err := w.reader.Walk(ctx, dir, blob.Visitor{
-		Enter:   func(dir string) blob.Step { folders.add(dir + "/"); return blob.List() },
-		Follow:  func(link, target string) bool { fail(link, errors.New("a symbolic link to "+target)); return false },
-		File:    func(e blob.Entry) { found.add(e.Path) },
+		Enter:  func(dir string) blob.Step { folders.add(dir + "/"); return blob.List() },
+		Follow: func(link, target string) bool { fail(link, errors.New("a symbolic link to "+target)); return false },
+		File: func(e blob.Entry) {
+			found.do(func() { found.names, size = append(found.names, e.Path), size+e.Size })
+		},
 		Missing: func(string) {},
 		Link:    func(link, target string) { fail(link, errors.New("a symbolic link to "+target)) },
 		Fail:    fail,
@@ -123,7 +138,7 @@ func (w *Writable) tree(ctx context.Context, dir string) (parts, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return parts{}, nil
 	}
-	return parts{must: append(append(found.names, folders.names...), dir+"/")}, errors.Join(err, failed)
+	return parts{must: append(append(found.names, folders.names...), dir+"/"), size: size}, errors.Join(err, failed)
 }
 
 // repositoryParts are the empty folders of a repository that goes. A file in

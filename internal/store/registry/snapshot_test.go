@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -72,5 +73,32 @@ func TestSnapshotReadsNothingTwice(t *testing.T) {
 		if len(inv.Problems) > 0 || inv.Images() != repositoryCount*(imageCount+1) || inv.Contents.Blobs() != blobs {
 			t.Errorf("%s: %d images, %d blobs, %v", name, inv.Images(), inv.Contents.Blobs(), inv.Problems)
 		}
+	}
+}
+
+// An upload that somebody went on with since it was planned stays.
+func TestUploadThatMovedStays(t *testing.T) {
+	store := mem.New()
+	w := world.New(world.Mem(store))
+	w.Upload("team/r0", "upload", w.Now(), "data")
+	inv, err := registry.New(store, nil).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := inventory.Item{
+		Kind: inventory.UploadFolder, Repository: "team/r0", Upload: "upload", Size: inv.Repositories[0].Uploads[0].Size,
+	}
+	data := world.UploadPath("team/r0", "upload") + "/data"
+	store.Put(data, []byte("data, and more of it"), w.Now())
+	writable := registry.NewWritable(store, store, nil)
+	if errs := writable.Delete(t.Context(), []inventory.Item{item}); !errors.Is(errs[0], registry.ErrMoved) {
+		t.Errorf("got %v", errs)
+	}
+	store.Put(data, []byte("data"), w.Now())
+	if errs := writable.Delete(t.Context(), []inventory.Item{item}); errs[0] != nil {
+		t.Errorf("the upload as it was planned: %v", errs)
+	}
+	if left := store.Paths(); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
