@@ -51,7 +51,8 @@ type Deleter interface {
 	//
 	// The answer has an error for each path, in the same order, or is nil
 	// where all went well. That a path is absent already is no error. A
-	// directory that is not empty yields ErrNotEmpty. Delete finishes the
+	// directory that is not empty yields ErrNotEmpty; a driver without real
+	// directories may take every one for absent. Delete finishes the
 	// batch it was given; when ctx ended before it began, nothing is removed.
 	Delete(ctx context.Context, paths []string) []error
 }
@@ -62,6 +63,45 @@ type Volume interface {
 	Sync(ctx context.Context) error
 	// Free is the room for new files, in bytes.
 	Free(ctx context.Context) (int64, error)
+}
+
+// Remote is what a driver is besides, when it keeps objects on a server: each
+// call is a request or more, and a walk lists every key below its root whatever
+// the visitor skips.
+type Remote interface {
+	// InFlight is how many requests may be on their way at once: as many
+	// callers have enough to do.
+	InFlight() int
+}
+
+// Writer changes files, which only a repair does.
+type Writer interface {
+	// Put makes or replaces a file in one step: a reader sees the old content
+	// or the new, after a crash too. The directories it needs are made.
+	Put(ctx context.Context, path string, data []byte) error
+}
+
+// Unfinished is an upload in parts that was begun and neither finished nor
+// given up: no file, but its parts take room.
+type Unfinished struct {
+	Path    string // of the file that it would become
+	ID      string
+	Size    int64     // bytes of the parts so far
+	Started time.Time // UTC
+}
+
+// Multipart shows the uploads in parts of a driver that has them.
+type Multipart interface {
+	// Unfinished are those below dir, in no order. An error means that there
+	// may be more.
+	Unfinished(ctx context.Context, dir string) ([]Unfinished, error)
+}
+
+// Aborter gives up uploads in parts.
+type Aborter interface {
+	// Abort frees their parts. It answers as Delete does; one that is absent
+	// by now is no error.
+	Abort(ctx context.Context, uploads []Unfinished) []error
 }
 
 // Locker keeps two runs apart.
@@ -108,6 +148,10 @@ var (
 // Visitor is told what a walk finds. Its functions are called from many
 // goroutines at once. All but Follow are required.
 type Visitor struct {
+	// First and Last are a hint: of the names directly in the walk's root only
+	// those between the two, both included, are wanted. Others may be shown all
+	// the same. Empty: no bound.
+	First, Last string
 	// Enter is asked about every directory below the walk's root before it is
 	// read.
 	Enter func(dir string) Step

@@ -80,6 +80,10 @@ func deleteAbsent(t *testing.T, f Fixture) {
 func deleteNotEmpty(t *testing.T, f Fixture) {
 	f.put("a/b/one")
 	errs := f.Deleter.Delete(t.Context(), []string{"a/", "a/b/"})
+	if f.Mkdir == nil && errs == nil { // it may take every directory for absent
+		f.there(t, "a/b/one")
+		return
+	}
 	if len(errs) != 2 || !errors.Is(errs[0], blob.ErrNotEmpty) || !errors.Is(errs[1], blob.ErrNotEmpty) {
 		t.Errorf("errors %v, want blob.ErrNotEmpty twice", errs)
 	}
@@ -103,7 +107,7 @@ func deleteMixed(t *testing.T, f Fixture) {
 	if len(errs) != 6 {
 		t.Fatalf("%d errors, want one for each of 6 paths", len(errs))
 	}
-	if !errors.Is(errs[0], blob.ErrNotEmpty) || !errors.Is(errs[2], iofs.ErrInvalid) {
+	if f.Mkdir != nil && !errors.Is(errs[0], blob.ErrNotEmpty) || !errors.Is(errs[2], iofs.ErrInvalid) {
 		t.Errorf("errors %v", errs)
 	}
 	for _, i := range []int{1, 3, 4, 5} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	iofs "io/fs"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,7 @@ var walkTests = map[string]func(*testing.T, Fixture){
 	"cancelled meanwhile":   walkCancelledMeanwhile,
 	"entry":                 walkEntry,
 	"siblings with a slash": walkSiblings,
+	"bounded":               walkBounded,
 }
 
 // mustWalk walks without trouble and compares files.
@@ -253,4 +255,39 @@ func walkSiblings(t *testing.T, f Fixture) {
 	f.put("a/x", "a-b/x", "a.b", "a0", "a/x-y", "a/x.z/w")
 	seen := mustWalk(t, f, "", nil, "a-b/x", "a.b", "a/x", "a/x-y", "a/x.z/w", "a0")
 	same(t, "entered", []string{"a", "a-b", "a/x.z"}, seen.Entered)
+}
+
+// A bound is a hint: what lies within is shown in any case.
+func walkBounded(t *testing.T, f Fixture) {
+	within := []string{"w/b", "w/b!", "w/b.x", "w/b/one", "w/b0/two", "w/bb/c/three"}
+	if f.Mkdir != nil {
+		within = within[1:] // a file and a directory of one name are for keys alone
+	}
+	f.put("w/a/one", "w/az", "w/c/four", "v/b", "x/b")
+	f.put(within...)
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	err := f.Reader.Walk(t.Context(), "w", blob.Visitor{
+		First: "b", Last: "bb",
+		Enter: func(string) blob.Step { return blob.List() },
+		File: func(e blob.Entry) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[e.Path] = true
+		},
+		Missing: func(string) {},
+		Link:    func(string, string) {},
+		Fail:    func(path string, err error) { t.Errorf("%s: %v", path, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range within {
+		if !seen[path] {
+			t.Errorf("%q was not shown", path)
+		}
+	}
+	if seen["v/b"] || seen["x/b"] {
+		t.Errorf("shown: %v, of which some is not below the root", seen)
+	}
 }
