@@ -132,7 +132,7 @@ func (out *Outcome) count(item inventory.Item) {
 		out.Deleted.LayerLinks++
 	case inventory.ManifestBlob, inventory.Blob:
 		out.Deleted.Blobs++
-	case inventory.UploadFolder:
+	case inventory.UploadFolder, inventory.UnfinishedUpload:
 		out.Deleted.Uploads++
 	case inventory.RepositoryFolder:
 		out.Deleted.Repositories++

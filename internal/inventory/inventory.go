@@ -64,6 +64,16 @@ type Upload struct {
 	ModTime Time  // of its newest file
 }
 
+// Unfinished is an object store's upload in parts: no file yet, but it takes
+// room.
+type Unfinished struct {
+	Path       string // of the file that it would become
+	ID         string
+	Repository string // empty: it is of none
+	Size       int64  // bytes of its parts
+	Started    Time
+}
+
 // Repository is what stands under one name.
 type Repository struct {
 	Name string
@@ -103,6 +113,7 @@ type Inventory struct {
 	// and lets the layer link of the first name the second.
 	Stored       map[ID][]ID
 	Repositories []Repository // by name
+	Unfinished   []Unfinished // by path, then ID
 	Problems     []Problem    // by path
 	Residue      []Residue    // of blobs
 	// Unlisted says that some folder could not be listed: no blob is proven

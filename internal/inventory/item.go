@@ -14,6 +14,7 @@ const (
 	LayerLink                        // a repository's link to a layer or config
 	ManifestBlob                     // the content of a manifest
 	Blob                             // any other content
+	UnfinishedUpload                 // an object store's upload in parts
 	UploadFolder                     // an upload with all its files
 	RepositoryFolder                 // a repository's folders, empty by now
 )
@@ -26,8 +27,11 @@ type Item struct {
 	Digest     image.Digest // of a tag: what it names
 	// Unread says of a tag that what it names could not be read.
 	Unread bool
-	Upload string // ID of an UploadFolder
-	Size   int64  // bytes of content that its deletion frees; links count nothing
+	Upload string // ID of an UploadFolder or UnfinishedUpload
+	Path   string // of an UnfinishedUpload: the file that it would become
+	// ModTime is, of a TagLink, when it was written.
+	ModTime Time
+	Size    int64 // bytes of content that its deletion frees; links count nothing
 	// Residue says that only an empty folder is left of the thing: it is tidied
 	// up and counts as nothing.
 	Residue bool

@@ -8,7 +8,7 @@ import (
 // ProblemCode is one word of the closed set of what can be wrong.
 type ProblemCode string
 
-// The problems. NotUnderstood alone is no damage.
+// The problems. NotUnderstood and PartsUnseen alone are no damage.
 const (
 	NotListed         ProblemCode = "NotListed"         // a folder could not be listed or a file not looked at
 	NotUnderstood     ProblemCode = "NotUnderstood"     // a manifest of an unknown kind
@@ -21,6 +21,7 @@ const (
 	LayerLinkMissing  ProblemCode = "LayerLinkMissing"  // the repository has no right to content that its manifest needs
 	SizeMismatch      ProblemCode = "SizeMismatch"      // content has another size than its manifest says
 	DigestMismatch    ProblemCode = "DigestMismatch"    // content has another digest than its name says
+	PartsUnseen       ProblemCode = "PartsUnseen"       // uploads in parts that could not be listed
 	UnexpectedContent ProblemCode = "UnexpectedContent" // something lies where only digests may
 )
 
@@ -33,7 +34,7 @@ type Problem struct {
 
 // Damage tells whether the problem is damage, and not merely something that is
 // not understood.
-func (p Problem) Damage() bool { return p.Code != NotUnderstood }
+func (p Problem) Damage() bool { return p.Code != NotUnderstood && p.Code != PartsUnseen }
 
 // Damaged tells whether any of the problems is damage.
 func Damaged(problems []Problem) bool { return slices.ContainsFunc(problems, Problem.Damage) }

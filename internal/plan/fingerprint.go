@@ -22,6 +22,6 @@ func (p *Plan) Fingerprint() string {
 
 // writeItem never fails, as a hash does not.
 func writeItem(w interface{ Write([]byte) (int, error) }, phase int, item inventory.Item) {
-	_, _ = fmt.Fprintf(w, "%d %d %q %q %q %s %d\n",
-		phase, item.Kind, item.Repository, item.Tag, item.Upload, item.Digest, item.Size)
+	_, _ = fmt.Fprintf(w, "%d %d %q %q %q %q %s %d\n",
+		phase, item.Kind, item.Repository, item.Tag, item.Path, item.Upload, item.Digest, item.Size)
 }

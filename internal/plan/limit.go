@@ -79,7 +79,7 @@ func (p *Plan) countedBytes() int64 {
 	}
 	bytes := int64(0)
 	p.sweep(func(item inventory.Item) bool { return done[item] }, func(_ int, item inventory.Item) {
-		if item.Kind != inventory.UploadFolder {
+		if item.Kind != inventory.UploadFolder && item.Kind != inventory.UnfinishedUpload {
 			bytes += item.Size
 		}
 	})

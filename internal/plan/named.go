@@ -52,6 +52,8 @@ func nameable(item inventory.Item) (inventory.Item, bool) {
 		return inventory.Item{Kind: inventory.Blob, Digest: item.Digest}, true
 	case inventory.UploadFolder:
 		return inventory.Item{Kind: item.Kind, Repository: item.Repository, Upload: item.Upload}, true
+	case inventory.UnfinishedUpload:
+		return inventory.Item{Kind: item.Kind, Path: item.Path, Upload: item.Upload}, true
 	case inventory.RepositoryFolder:
 		return inventory.Item{Kind: item.Kind, Repository: item.Repository}, true
 	}
@@ -94,7 +96,7 @@ func (p *Plan) Stale(named Named) []inventory.Item {
 	return stale
 }
 
-// each calls f for every image, layer link, blob and upload that is there.
+// each calls f for every image, layer link, upload and blob that is there.
 func (p *Plan) each(f func(inventory.Item)) {
 	for n := range p.nodes {
 		if p.nodes[n].Linked {
@@ -109,6 +111,10 @@ func (p *Plan) each(f func(inventory.Item)) {
 		for _, u := range r.Uploads {
 			f(inventory.Item{Kind: inventory.UploadFolder, Repository: r.Name, Upload: u.ID})
 		}
+	}
+	for _, u := range p.inv.Unfinished {
+		item, _ := nameable(unfinishedItem(u))
+		f(item)
 	}
 	for i := range p.inv.Contents.Blobs() {
 		f(inventory.Item{Kind: inventory.Blob, Digest: p.inv.Contents.Digest(inventory.ID(i))})

@@ -13,8 +13,8 @@ type Stays func(inventory.Item) bool
 
 // Steps are the items to delete, in phases of which each must be done before
 // the next begins: tags, then manifests with what points at others before what
-// it points at, then layer links, manifests' blobs, other blobs, uploads and
-// empty repositories.
+// it points at, then layer links, manifests' blobs, other blobs, uploads (those
+// in parts first) and empty repositories.
 //
 // Whatever stays keeps all it needs. The number of phases and their meaning do
 // not depend on stays, so that a run can ask again after a failure and go on
@@ -53,8 +53,8 @@ func Size(phases [][]inventory.Item) int64 {
 }
 
 // phases is how many there are: a tag's three, one for each level of
-// revisions, then links, two kinds of blobs, uploads and repositories.
-func (p *Plan) phases() int { return 3 + p.depth + 5 }
+// revisions, then links, two kinds of blobs, two of uploads and repositories.
+func (p *Plan) phases() int { return 3 + p.depth + 6 }
 
 // sweep tells emit every item and its phase, in order within a phase.
 func (p *Plan) sweep(stays Stays, emit func(phase int, item inventory.Item)) {
@@ -68,6 +68,7 @@ func (p *Plan) sweep(stays Stays, emit func(phase int, item inventory.Item)) {
 	s.revisions()
 	s.repositories()
 	s.blobs()
+	s.unfinished()
 }
 
 func either(a, b Stays) Stays {

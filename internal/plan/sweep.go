@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -87,7 +88,10 @@ func tagItems(r *repo, tag inventory.Tag, target image.Digest) []inventory.Item 
 	item := inventory.Item{Repository: r.Name, Tag: tag.Name, Digest: target, Unread: !tag.Read}
 	items := make([]inventory.Item, 0, 3)
 	for _, kind := range []inventory.ItemKind{inventory.TagHistory, inventory.TagLink, inventory.TagFolder} {
-		item.Kind = kind
+		item.Kind, item.ModTime = kind, 0
+		if kind == inventory.TagLink {
+			item.ModTime = tag.ModTime
+		}
 		items = append(items, item)
 	}
 	return items
@@ -183,6 +187,34 @@ func (s *sweep) uploads(r *repo) (left int) {
 		}
 	}
 	return left
+}
+
+// unfinished sweeps uploads in parts that nobody goes on with.
+func (s *sweep) unfinished() {
+	for _, u := range s.inv.Unfinished {
+		if young(s.Now, s.Policy.UploadAge, u.Started) == "" && !s.holds(u.Repository) {
+			s.offer(unfinishedItem(u))
+		}
+	}
+}
+
+// holds tells whether a repository, which may be of no other trace, keeps what
+// was begun in it.
+func (s *sweep) holds(repository string) bool {
+	if repository == "" {
+		return false
+	}
+	i, known := slices.BinarySearchFunc(s.repos, repository, func(r repo, name string) int { return cmp.Compare(r.Name, name) })
+	if known {
+		return s.repos[i].hold
+	}
+	return !s.Policy.Scope.Contains(repository)
+}
+
+func unfinishedItem(u inventory.Unfinished) inventory.Item {
+	return inventory.Item{
+		Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size,
+	}
 }
 
 // residue finishes deletions of links that were cut short. The folder of a

@@ -110,6 +110,7 @@ func (p *Plan) complete() error {
 		{"sweep.blobs", p.Sweep.Blobs == nil},
 		{"sweep.layerLinks", p.Sweep.LayerLinks == nil},
 		{"sweep.uploads", p.Sweep.Uploads == nil},
+		{"sweep.unfinished", p.Sweep.Unfinished == nil},
 		{"sweep.repositories", p.Sweep.Repositories == nil},
 	} {
 		if part.missing {
@@ -140,6 +141,9 @@ func (p *Plan) named() (plan.Named, error) {
 	}
 	for _, u := range p.Sweep.Uploads {
 		n.named.Add(inventory.Item{Kind: inventory.UploadFolder, Repository: u.Repository, Upload: u.ID})
+	}
+	for _, u := range p.Sweep.Unfinished {
+		n.named.Add(inventory.Item{Kind: inventory.UnfinishedUpload, Path: u.Path, Upload: u.ID})
 	}
 	for _, r := range p.Sweep.Repositories {
 		n.named.Add(inventory.Item{Kind: inventory.RepositoryFolder, Repository: r.Repository})

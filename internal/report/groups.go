@@ -72,8 +72,11 @@ func (g *grouping) steps(phases [][]inventory.Item) map[inventory.Item]bool {
 				if id, ok := g.inv.Contents.Find(item.Digest); ok {
 					g.swept[id] = item.Size + 1
 				}
-			case inventory.UploadFolder:
-				upload := g.group(item.Repository)
+			case inventory.UploadFolder, inventory.UnfinishedUpload:
+				upload := g.orphan
+				if item.Repository != "" {
+					upload = g.group(item.Repository)
+				}
 				upload.bytes += item.Size
 				upload.reasons[reason.AbandonedUpload]++
 			case inventory.RepositoryFolder:

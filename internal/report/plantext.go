@@ -67,6 +67,9 @@ func stored(inv *inventory.Inventory) int64 {
 			bytes += u.Size
 		}
 	}
+	for _, u := range inv.Unfinished {
+		bytes += u.Size
+	}
 	return bytes
 }
 
@@ -89,6 +92,7 @@ func counted(images int, phases [][]inventory.Item) string {
 		main bool
 	}{
 		{inventory.UploadFolder, "upload", true},
+		{inventory.UnfinishedUpload, "unfinished upload", true},
 		{inventory.RepositoryFolder, "empty repository", false},
 		{inventory.ManifestBlob, "manifest of no image", false},
 		{inventory.Blob, "blob of no image", false},

@@ -13,6 +13,7 @@ type Sweep struct {
 	Blobs        []string          `json:"blobs"` // digests
 	LayerLinks   []LayerLinks      `json:"layerLinks"`
 	Uploads      []Upload          `json:"uploads"`
+	Unfinished   []Unfinished      `json:"unfinished"`
 	Repositories []EmptyRepository `json:"repositories"`
 }
 
@@ -30,6 +31,14 @@ type Upload struct {
 	Reasons    []reason.Reason `json:"reasons"`
 }
 
+// Unfinished is an object store's upload in parts that nobody goes on with.
+type Unfinished struct {
+	Path    string          `json:"path"` // of the file that it would have become
+	ID      string          `json:"id"`
+	Bytes   int64           `json:"bytes"`
+	Reasons []reason.Reason `json:"reasons"`
+}
+
 // EmptyRepository is one of which nothing remains.
 type EmptyRepository struct {
 	Repository string          `json:"repository"`
@@ -37,7 +46,7 @@ type EmptyRepository struct {
 }
 
 func newSweep(p *plan.Plan) (Sweep, Blobs) {
-	s := Sweep{Blobs: []string{}, LayerLinks: []LayerLinks{}, Uploads: []Upload{}, Repositories: []EmptyRepository{}}
+	s := Sweep{Blobs: []string{}, LayerLinks: []LayerLinks{}, Uploads: []Upload{}, Unfinished: []Unfinished{}, Repositories: []EmptyRepository{}}
 	b := Blobs{Count: p.Inventory().Contents.Blobs()}
 	since := lastTouched(p.Inventory())
 	for _, phase := range p.Deletions(nil) {
@@ -59,10 +68,15 @@ func (s *Sweep) add(item inventory.Item, since map[uploadKey]inventory.Time) {
 	case inventory.LayerLink:
 		s.addLink(item)
 	case inventory.UploadFolder:
-		at := since[uploadKey{item.Repository, item.Upload}]
+		at := since[keyOf(item)]
 		s.Uploads = append(s.Uploads, Upload{
 			Repository: item.Repository, ID: item.Upload, Bytes: item.Size,
 			Reasons: []reason.Reason{{Code: reason.AbandonedUpload, Detail: untouched(at)}},
+		})
+	case inventory.UnfinishedUpload:
+		s.Unfinished = append(s.Unfinished, Unfinished{
+			Path: item.Path, ID: item.Upload, Bytes: item.Size,
+			Reasons: []reason.Reason{{Code: reason.AbandonedUpload, Detail: begun(since[keyOf(item)])}},
 		})
 	case inventory.RepositoryFolder:
 		s.Repositories = append(s.Repositories, EmptyRepository{
@@ -81,7 +95,15 @@ func (s *Sweep) addLink(item inventory.Item) {
 	s.LayerLinks[last].Digests = append(s.LayerLinks[last].Digests, item.Digest.String())
 }
 
-type uploadKey struct{ repository, id string }
+// uploadKey is a folder, or a path, with an ID.
+type uploadKey struct{ place, id string }
+
+func keyOf(item inventory.Item) uploadKey {
+	if item.Kind == inventory.UnfinishedUpload {
+		return uploadKey{item.Path, item.Upload}
+	}
+	return uploadKey{item.Repository, item.Upload}
+}
 
 func lastTouched(inv *inventory.Inventory) map[uploadKey]inventory.Time {
 	at := map[uploadKey]inventory.Time{}
@@ -91,7 +113,17 @@ func lastTouched(inv *inventory.Inventory) map[uploadKey]inventory.Time {
 			at[uploadKey{r.Name, u.ID}] = u.ModTime
 		}
 	}
+	for _, u := range inv.Unfinished {
+		at[uploadKey{u.Path, u.ID}] = u.Started
+	}
 	return at
+}
+
+func begun(at inventory.Time) string {
+	if at == 0 {
+		return "it has no time stamp"
+	}
+	return "begun at " + at.Time().Format(time.RFC3339)
 }
 
 func untouched(at inventory.Time) string {

@@ -71,9 +71,12 @@ func (p *page) addSwept(t *table, made *plan.Plan, phases [][]inventory.Item) {
 					t.add(Delete, "-", p.digests(item.Digest.String()), "-", Size(item.Size), Size(0), "-", reasonText([]reason.Reason{plan.Unreferenced()}))
 				}
 			case inventory.UploadFolder:
-				at := since[uploadKey{item.Repository, item.Upload}]
+				at := since[keyOf(item)]
 				t.add(Delete, item.Repository, "upload "+item.Upload, "-", Size(item.Size), Size(0), "-",
 					string(reason.AbandonedUpload)+" ("+untouched(at)+")")
+			case inventory.UnfinishedUpload:
+				t.add(Delete, orDash(item.Repository), "parts of "+item.Path, "-", Size(item.Size), Size(0), "-",
+					string(reason.AbandonedUpload)+" ("+begun(since[keyOf(item)])+")")
 			case inventory.RepositoryFolder:
 				t.add(Delete, item.Repository, "-", "-", Size(0), Size(0), "-", string(reason.EmptyRepository))
 			}

@@ -34,11 +34,13 @@ func NewWritable(reader blob.Reader, deleter blob.Deleter, progress *Progress) *
 func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 	errs := make([]error, len(items))
 	parts := make([]parts, len(items))
-	_ = each(ctx, len(items), readers, func(ctx context.Context, i int) error {
-		parts[i], errs[i] = w.look(ctx, items[i])
+	ahead := w.lookAhead(ctx, items)
+	_ = each(ctx, len(items), w.readers, func(ctx context.Context, i int) error {
+		parts[i], errs[i] = w.look(ctx, items[i], ahead)
 		return nil // each error has its place
 	})
 	w.deleteParts(ctx, items, parts, errs)
+	w.abort(ctx, items, errs)
 	w.progress.Deleted.Add(int64(len(items)))
 	return errs
 }
@@ -71,17 +73,22 @@ func linkParts(item inventory.Item) parts {
 }
 
 // look finds the parts of an item.
-func (w *Writable) look(ctx context.Context, item inventory.Item) (parts, error) {
+func (w *Writable) look(ctx context.Context, item inventory.Item, ahead ahead) (parts, error) {
 	if simple(item) {
 		return linkParts(item), nil
 	}
 	switch item.Kind {
 	case inventory.TagHistory:
-		return w.tree(ctx, Path(item))
+		return w.treeOf(ctx, item, ahead)
 	case inventory.TagLink:
+		if ahead.untouched(item) {
+			return parts{must: []string{Path(item)}}, nil
+		}
 		return parts{must: []string{Path(item)}}, w.unmoved(ctx, item)
 	case inventory.UploadFolder:
-		return w.uploadParts(ctx, item)
+		return w.uploadParts(ctx, item, ahead)
+	case inventory.UnfinishedUpload:
+		return parts{}, nil // it consists of no file
 	case inventory.RepositoryFolder:
 		return w.repositoryParts(ctx, item)
 	}
@@ -109,8 +116,8 @@ func (w *Writable) unmoved(ctx context.Context, item inventory.Item) error {
 
 // uploadParts looks at an upload once more before it goes: one that somebody
 // went on with since the plan was made has another size.
-func (w *Writable) uploadParts(ctx context.Context, item inventory.Item) (parts, error) {
-	p, err := w.tree(ctx, Path(item))
+func (w *Writable) uploadParts(ctx context.Context, item inventory.Item, ahead ahead) (parts, error) {
+	p, err := w.treeOf(ctx, item, ahead)
 	if err == nil && len(p.must) > 0 && p.size != item.Size {
 		err = ErrMoved
 	}
@@ -185,6 +192,31 @@ func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, foun
 		}
 	}
 	w.tidy(ctx, found, errs)
+}
+
+// abort gives up uploads in parts.
+func (w *Writable) abort(ctx context.Context, items []inventory.Item, errs []error) {
+	var uploads []blob.Unfinished
+	var owner []int
+	for i, item := range items {
+		if item.Kind == inventory.UnfinishedUpload {
+			uploads = append(uploads, blob.Unfinished{Path: item.Path, ID: item.Upload})
+			owner = append(owner, i)
+		}
+	}
+	if len(uploads) == 0 {
+		return
+	}
+	aborter, ok := w.deleter.(blob.Aborter)
+	if !ok {
+		errs[owner[0]] = fmt.Errorf("%s: this storage has no uploads in parts", uploads[0].Path)
+		return
+	}
+	for i, err := range aborter.Abort(ctx, uploads) {
+		if err != nil {
+			errs[owner[i]] = fmt.Errorf("%s: %w", uploads[i].Path, err)
+		}
+	}
 }
 
 // clear removes what else lies in the folder of a deleted part: the signatures

@@ -63,6 +63,8 @@ func Path(item inventory.Item) string {
 		return revisionDir(item.Repository, item.Digest)
 	case inventory.LayerLink:
 		return layerDir(item.Repository, item.Digest)
+	case inventory.UnfinishedUpload:
+		return item.Path
 	case inventory.UploadFolder:
 		return uploadDir(item.Repository, item.Upload)
 	case inventory.RepositoryFolder:

@@ -22,7 +22,16 @@ import (
 type Store struct {
 	reader   blob.Reader
 	progress *Progress
+	// readers is how many small reads are in flight at once.
+	readers int
+	// flat says that a walk lists every file whatever is skipped: what one walk
+	// can find is not left to another.
+	flat bool
 }
+
+// localReaders are enough to hide the latency of a network file system, and few
+// enough for any server.
+const localReaders = 32
 
 var (
 	// ErrEmpty says that the storage holds nothing at all yet.
@@ -36,7 +45,11 @@ func New(reader blob.Reader, progress *Progress) *Store {
 	if progress == nil {
 		progress = &Progress{}
 	}
-	return &Store{reader: reader, progress: progress}
+	s := &Store{reader: reader, progress: progress, readers: localReaders}
+	if remote, ok := reader.(blob.Remote); ok {
+		s.readers, s.flat = remote.InFlight(), true
+	}
+	return s
 }
 
 // Check tells whether the storage is a registry's. It returns an error that

@@ -87,7 +87,7 @@ func (s *scan) readWave(ctx context.Context, wave []inventory.ID) error {
 	for i, id := range wave {
 		rows[i] = s.contents.At(id)
 	}
-	return each(ctx, len(wave), readers, func(ctx context.Context, i int) error {
+	return each(ctx, len(wave), s.readers, func(ctx context.Context, i int) error {
 		s.readManifest(ctx, wave[i], rows[i])
 		return ctx.Err()
 	})

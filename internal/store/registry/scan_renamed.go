@@ -22,7 +22,7 @@ func mayBeRenamed(d image.Digest) bool { return d.Algorithm() != "sha256" }
 // readRenamed reads the layer links whose path does not tell where the content
 // lies. One that can not be read leaves in doubt what its repository needs.
 func (s *scan) readRenamed(ctx context.Context) error {
-	err := each(ctx, len(s.renamed), readers, func(ctx context.Context, i int) error {
+	err := each(ctx, len(s.renamed), s.readers, func(ctx context.Context, i int) error {
 		return s.readRename(ctx, s.renamed[i])
 	})
 	if err != nil {

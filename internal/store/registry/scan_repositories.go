@@ -61,8 +61,13 @@ func (s *scan) enterRepository(dir string) blob.Step {
 func (s *scan) enterLinks(dir, part, links string) blob.Step {
 	rest := strings.TrimPrefix(part, links)
 	switch {
+	case part == tagsDir && s.flat:
+		return blob.List()
 	case part == tagsDir:
 		s.locked(func() { s.tagged[placeOf(dir).repository] = true })
+		return blob.Skip()
+	case strings.HasPrefix(part, tagsDir+"/"):
+		s.addTag(placeOf(dir))
 		return blob.Skip()
 	case rest == part:
 		return blob.Skip() // whatever else lies beside the revisions
@@ -106,6 +111,8 @@ func (s *scan) repositoryFile(e blob.Entry) {
 		s.link(e, p.repository, part, layersDir)
 	case strings.HasPrefix(part, uploadsDir+"/"):
 		s.uploadFile(e, p)
+	case strings.HasPrefix(part, tagsDir+"/"):
+		s.misplaced(p.repository, e.Path)
 	}
 }
 

@@ -11,10 +11,6 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// readers is how many small reads are in flight at once: enough to hide a
-// network's latency, few enough for any server.
-const readers = 32
-
 // linkLimit is far above the length of any digest, in bytes.
 const linkLimit = 1 << 10
 
@@ -24,23 +20,39 @@ type tagName struct{ repository, name string }
 // readTags finds every repository's tags and reads what they name: all at
 // once, as one repository may have most of them.
 func (s *scan) readTags(ctx context.Context) error {
-	var tags []tagName
-	names := sortedKeys(s.repositories)
-	err := each(ctx, len(names), readers, func(ctx context.Context, i int) error {
-		found, err := s.listTags(ctx, names[i])
-		s.locked(func() { tags = append(tags, found...) })
-		return err
-	})
-	if err != nil {
+	if err := s.listAllTags(ctx); err != nil {
 		return err
 	}
-	err = each(ctx, len(tags), readers, func(ctx context.Context, i int) error {
-		return s.readTag(ctx, tags[i])
+	err := each(ctx, len(s.tags), s.readers, func(ctx context.Context, i int) error {
+		return s.readTag(ctx, s.tags[i])
 	})
 	for _, r := range s.repositories {
 		addTagged(r)
 	}
 	return err
+}
+
+// listAllTags lists what the walk over repositories left for later. On a flat
+// storage it has found the tags too. One that was made meanwhile is not among
+// them, and the image that it names is young.
+func (s *scan) listAllTags(ctx context.Context) error {
+	if s.flat {
+		return nil
+	}
+	names := sortedKeys(s.repositories)
+	return each(ctx, len(names), s.readers, func(ctx context.Context, i int) error {
+		found, err := s.listTags(ctx, names[i])
+		s.locked(func() { s.tags = append(s.tags, found...) })
+		return err
+	})
+}
+
+// addTag notes a tag's folder that was found on the way.
+func (s *scan) addTag(p place) {
+	name := strings.Clone(strings.TrimPrefix(p.part, tagsDir+"/"))
+	s.locked(func() {
+		s.tags = append(s.tags, tagName{s.repository(p.repository).Name, name})
+	})
 }
 
 func (s *scan) listTags(ctx context.Context, repository string) ([]tagName, error) {

@@ -17,13 +17,14 @@ import (
 // problem and a doubt in the inventory, never an absence; the only error is
 // the context's.
 //
-// Candidates for deletion are read first and evidence of need last: blobs,
+// Candidates for deletion are read first and evidence of need last: uploads in
+// parts and blobs,
 // then revisions and layer links, then tags, with a barrier between each. What
 // appears meanwhile can so only protect.
 func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
 	scan := newScan(s)
 	for _, phase := range []func(context.Context) error{
-		scan.readBlobs, scan.readRepositories, scan.readRenamed, scan.readTags, scan.readManifests,
+		scan.readUnfinished, scan.readBlobs, scan.readRepositories, scan.readRenamed, scan.readTags, scan.readManifests,
 	} {
 		if err := phase(ctx); err != nil {
 			return nil, err
@@ -45,9 +46,11 @@ type scan struct {
 
 	mu           sync.Mutex
 	repositories map[string]*inventory.Repository
-	brokenOff    map[string]bool    // names whose folder could not be listed to its end
-	shared       map[string]bool    // repositories that share a part of themselves
-	tagged       map[string]bool    // repositories with a folder of tags
+	brokenOff    map[string]bool // names whose folder could not be listed to its end
+	shared       map[string]bool // repositories that share a part of themselves
+	tagged       map[string]bool // repositories with a folder of tags
+	tags         []tagName
+	unfinished   []inventory.Unfinished
 	uploads      map[uploadName]int // where each stands in its repository
 	renamed      []renamed
 	aliases      map[string]string // symbolic link to its target, both folders below repositories
@@ -98,12 +101,12 @@ func (s *scan) walk(ctx context.Context, dir string, v blob.Visitor) error {
 func (s *scan) inventory() *inventory.Inventory {
 	inv := &inventory.Inventory{
 		Contents: s.contents, Manifests: s.manifests, Stored: s.stored,
-		Residue: s.residue, Unlisted: s.unlisted,
+		Residue: s.residue, Unlisted: s.unlisted, Unfinished: s.unfinished,
 	}
 	s.nameAliases()
 	names := sortedKeys(s.repositories)
 	inv.Repositories = make([]inventory.Repository, len(names))
-	_ = each(context.Background(), len(names), readers, func(_ context.Context, i int) error {
+	_ = each(context.Background(), len(names), s.readers, func(_ context.Context, i int) error {
 		r := s.repositories[names[i]]
 		r.Unlisted = r.Unlisted || s.brokenOff[r.Name] || s.shared[r.Name]
 		s.order(r)

@@ -23,8 +23,11 @@ const hashers = 8
 // not hold their digest. The only error is the context's.
 func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
-	err := each(ctx, len(inv.Repositories), readers, func(ctx context.Context, i int) error {
-		return v.links(ctx, inv, &inv.Repositories[i])
+	links := linksOf(inv)
+	err := each(ctx, len(links), s.readers, func(ctx context.Context, i int) error {
+		link := links[i]
+		d := inv.Contents.Digest(link.id)
+		return v.link(ctx, link.folder(inv.Repositories[link.repository].Name, d)+"/link", d)
 	})
 	return inventory.SortProblems(v.problems), err
 }
@@ -49,26 +52,37 @@ func (v *verifier) report(path string, code inventory.ProblemCode, detail string
 	v.do(func() { v.problems = append(v.problems, inventory.Problem{Path: path, Code: code, Detail: detail}) })
 }
 
-func (v *verifier) links(ctx context.Context, inv *inventory.Inventory, r *inventory.Repository) error {
-	for _, img := range r.Images {
-		if !img.Linked {
-			continue
+// linkOf is a link to verify: few bytes, as there may be millions.
+type linkOf struct {
+	repository uint32
+	id         inventory.ID
+	layer      bool
+}
+
+func (l linkOf) folder(repository string, d image.Digest) string {
+	if l.layer {
+		return layerDir(repository, d)
+	}
+	return revisionDir(repository, d)
+}
+
+// linksOf are the links of all repositories, but for those that a snapshot has
+// read: one repository may have most of them.
+func linksOf(inv *inventory.Inventory) []linkOf {
+	var links []linkOf
+	for i := range inv.Repositories {
+		for _, img := range inv.Repositories[i].Images {
+			if img.Linked {
+				links = append(links, linkOf{uint32(i), img.ID, false})
+			}
 		}
-		d := inv.Contents.Digest(img.ID)
-		if err := v.link(ctx, revisionDir(r.Name, d)+"/link", d); err != nil {
-			return err
+		for _, link := range inv.Repositories[i].Layers {
+			if !mayBeRenamed(inv.Contents.Digest(link.ID)) {
+				links = append(links, linkOf{uint32(i), link.ID, true})
+			}
 		}
 	}
-	for _, link := range r.Layers {
-		d := inv.Contents.Digest(link.ID)
-		if mayBeRenamed(d) {
-			continue // the snapshot has read it
-		}
-		if err := v.link(ctx, layerDir(r.Name, d)+"/link", d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return links
 }
 
 func (v *verifier) link(ctx context.Context, path string, want image.Digest) error {

@@ -1,0 +1,37 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ebb-io/ebb/internal/inventory"
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+// readUnfinished finds the uploads in parts that an object store keeps beside
+// its objects. Nothing else depends on them: where they can not be listed, they
+// stay.
+func (s *scan) readUnfinished(ctx context.Context) error {
+	store, ok := s.reader.(blob.Multipart)
+	if !ok {
+		return nil
+	}
+	found, err := store.Unfinished(ctx, base)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.report(base, inventory.PartsUnseen, err.Error())
+		return nil
+	}
+	for _, u := range found {
+		s.unfinished = append(s.unfinished, inventory.Unfinished{
+			Path: u.Path, ID: u.ID, Repository: placeOf(u.Path).repository, Size: u.Size, Started: inventory.TimeOf(u.Started),
+		})
+	}
+	slices.SortFunc(s.unfinished, func(a, b inventory.Unfinished) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID))
+	})
+	return nil
+}
