@@ -9,6 +9,7 @@ package execute
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
@@ -22,6 +23,9 @@ type Store interface {
 // Run is what a plan needs to be carried out. Every function may be nil.
 type Run struct {
 	Store Store
+	// Batch is how many items are deleted between two looks at the lock and at
+	// the context, few enough to stop within a moment; zero: a whole phase.
+	Batch int
 	// Guard proves that the registry takes no writes.
 	Guard func(ctx context.Context) error
 	// Beat proves that the lock is still held.
@@ -29,10 +33,6 @@ type Run struct {
 	// Sync returns when what was deleted will stay deleted.
 	Sync func(ctx context.Context) error
 }
-
-// batch is how many items are deleted between two looks at the lock and at
-// the context: small enough to stop within a moment.
-const batch = 2000
 
 // Deleted counts what is gone.
 type Deleted struct {
@@ -88,12 +88,14 @@ func (r Run) phase(ctx context.Context, items []inventory.Item, out *Outcome) er
 	if err := call(ctx, r.Guard); err != nil {
 		return err
 	}
-	for len(items) > 0 {
-		n := min(batch, len(items))
-		if err := r.batch(ctx, items[:n], out); err != nil {
+	size := r.Batch
+	if size == 0 {
+		size = len(items)
+	}
+	for batch := range slices.Chunk(items, size) {
+		if err := r.batch(ctx, batch, out); err != nil {
 			return err
 		}
-		items = items[n:]
 	}
 	if err := call(context.WithoutCancel(ctx), r.Sync); err != nil {
 		return fmt.Errorf("sync after deleting: %w", err)

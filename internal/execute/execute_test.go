@@ -71,7 +71,7 @@ const (
 	history, link, folder   = "0", "1", "2"
 	revision, layer         = "3", "4"
 	manifestBlob, otherBlob = "5", "6"
-	repositoryFolder        = "8"
+	repositoryFolder        = "9"
 )
 
 func TestParentsGoBeforeWhatTheyNeed(t *testing.T) {
@@ -221,5 +221,19 @@ func TestRestrictedPlanHoldsBack(t *testing.T) {
 	out := execute.Run{Store: store}.Do(t.Context(), indexed(t).Restrict(plan.Named{}))
 	if len(store.calls) > 0 || out.Deleted != (execute.Deleted{}) {
 		t.Errorf("nothing was named, and %v were deleted", store.calls)
+	}
+}
+
+// A batch is never larger than it may be, and the lock is looked at before each.
+func TestBatchesAreBounded(t *testing.T) {
+	p, beats, items := indexed(t), 0, 0
+	for _, phase := range p.Steps(nil) {
+		items += len(phase)
+	}
+	store := &recorder{}
+	beat := func(context.Context) error { beats++; return nil }
+	execute.Run{Store: store, Batch: 1, Beat: beat}.Do(t.Context(), p)
+	if beats != items || len(store.calls) != items {
+		t.Errorf("%d beats and %d calls for %d items", beats, len(store.calls), items)
 	}
 }

@@ -43,11 +43,7 @@ type Request struct {
 // Check reads the storage and the owners and plans. It writes nothing. An
 // empty storage yields an empty plan and an error that wraps registry.ErrEmpty.
 func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan, error) {
-	empty := store.Check(ctx)
-	if empty != nil && !errors.Is(empty, registry.ErrEmpty) {
-		return nil, empty
-	}
-	inv, err := store.Snapshot(ctx)
+	inv, empty, err := look(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +55,21 @@ func Check(ctx context.Context, store *registry.Store, req Request) (*plan.Plan,
 		return nil, err
 	}
 	return plan.Build(plan.Input{Inventory: inv, Refs: refs.NewIndex(set), Policy: req.Policy, Now: req.Now}), empty
+}
+
+// look reads the storage. Where it shows nothing at all, it tells a storage
+// that is empty, by an error of its own, from what is no registry's.
+func look(ctx context.Context, store *registry.Store) (inv *inventory.Inventory, empty, err error) {
+	if inv, err = store.Snapshot(ctx); err != nil {
+		return nil, nil, err
+	}
+	if inv.Contents.Blobs() == 0 && len(inv.Repositories) == 0 {
+		err = store.Check(ctx)
+	}
+	if errors.Is(err, registry.ErrEmpty) {
+		return inv, err, nil
+	}
+	return inv, nil, err
 }
 
 // plausible refuses a storage of which a whole half is not there. No word of a

@@ -221,7 +221,7 @@ func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 	}
 	before := r.free(ctx)
 	r.result.Outcome = execute.Run{
-		Store: r.store, Guard: r.guard(p, known), Beat: r.lock.Beat, Sync: r.sync(),
+		Store: r.store, Batch: r.store.Batch(), Guard: r.guard(p, known), Beat: r.lock.Beat, Sync: r.sync(),
 	}.Do(ctx, p)
 	r.result.MeasuredFreedBytes = r.free(context.WithoutCancel(ctx)) - before
 	return r.finish(), r.result.Outcome.Stopped

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/registry"
@@ -19,14 +18,12 @@ type Verified struct {
 // content, that links hold their digest and sizes agree; deep also hashes all
 // content.
 func Verify(ctx context.Context, store *registry.Store, deep bool) (*Verified, error) {
-	if err := store.Check(ctx); errors.Is(err, registry.ErrEmpty) {
-		return &Verified{}, err
-	} else if err != nil {
-		return nil, err
-	}
-	inv, err := store.Snapshot(ctx)
+	inv, empty, err := look(ctx, store)
 	if err != nil {
 		return nil, err
+	}
+	if empty != nil {
+		return &Verified{}, empty
 	}
 	found, err := store.VerifyLinks(ctx, inv)
 	if err != nil {

@@ -28,6 +28,16 @@ func NewWritable(reader blob.Reader, deleter blob.Deleter, progress *Progress) *
 	return &Writable{Store: New(reader, progress), deleter: deleter}
 }
 
+// Batch is how many items Delete can remove within a moment: a local disk does
+// some ten thousand a second, and an object store takes a thousand with each of
+// its requests.
+func (w *Writable) Batch() int {
+	if w.flat {
+		return 1000 * w.readers
+	}
+	return 2000
+}
+
 // Delete removes items, and answers with an error for each in the same order;
 // nil where it is gone. An item that is absent already is gone. Nothing is
 // removed that an item does not stand for: a folder goes only when it is empty.

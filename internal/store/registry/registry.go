@@ -115,7 +115,13 @@ func (s *Store) AnyImage(ctx context.Context) (repository string, d image.Digest
 	result := newCollector()
 	scan := newScan(New(s.reader, nil))
 	err = s.reader.Walk(walking, repositories, blob.Visitor{
-		Enter: scan.enterRepository,
+		Enter: func(dir string) blob.Step {
+			switch placeOf(dir).part {
+			case layersDir, uploadsDir, tagsDir:
+				return blob.Skip()
+			}
+			return scan.enterRepository(dir)
+		},
 		File: func(e blob.Entry) {
 			p := placeOf(e.Path)
 			part, isLink := strings.CutSuffix(p.part, "/link")
