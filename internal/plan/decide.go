@@ -29,7 +29,11 @@ func (b *builder) plan() *Plan {
 	}
 	for i := range b.repos {
 		r := &b.repos[i]
-		owner := ownerOf(r)
+		r.owner, r.owned = ownerOf(r)
+		owner := ""
+		if r.owned {
+			owner = r.owner.String()
+		}
 		first, end := nodesOf(r)
 		for n := first; n < end; n++ {
 			p.Decisions[n] = b.decide(r, n, owner)
@@ -71,17 +75,16 @@ func (b *builder) decide(r *repo, n int, owner string) Decision {
 }
 
 // ownerOf is the living owner of a repository, or else the one it had.
-func ownerOf(r *repo) string {
-	var owner string
+func ownerOf(r *repo) (owner refs.Object, found bool) {
 	for _, claims := range r.claims {
 		if i := slices.IndexFunc(claims, refs.Claim.Alive); i >= 0 {
-			return claims[i].Owner()
+			return claims[i].Object(), true
 		}
-		if len(claims) > 0 && owner == "" {
-			owner = claims[0].Owner()
+		if len(claims) > 0 && !found {
+			owner, found = claims[0].Object(), true
 		}
 	}
-	return owner
+	return owner, found
 }
 
 // measure counts what each image needs for itself and shares.

@@ -44,6 +44,8 @@ type repo struct {
 	gone bool
 	// ordinary says that it holds an image that describes no other.
 	ordinary bool
+	owner    refs.Object // meaningful when owned
+	owned    bool
 }
 
 type builder struct {

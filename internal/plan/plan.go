@@ -96,6 +96,19 @@ const none = -1
 // Inventory is what the plan was made from.
 func (p *Plan) Inventory() *inventory.Inventory { return p.inv }
 
+// Image is what a decision is about, as the inventory has it: the repository
+// that the image lies in, and its manifest.
+func (p *Plan) Image(i int) (*inventory.Repository, inventory.ID) {
+	return p.repos[p.nodes[i].repo].Repository, p.nodes[i].ID
+}
+
+// Owner is the object that an image's repository belongs to, which Decision
+// names. It is false where no rule claims the repository.
+func (p *Plan) Owner(i int) (refs.Object, bool) {
+	r := &p.repos[p.nodes[i].repo]
+	return r.owner, r.owned
+}
+
 // Via is the image that an image is kept for: the index that lists it or the
 // subject it describes. It is false where there is none, and the image is kept
 // or deleted by itself. Following it may lead round in a circle, as two images

@@ -34,6 +34,20 @@ func (p *Plan) Deletions(stays Stays) [][]inventory.Item {
 	return phases
 }
 
+// Swept tells of each blob whether the plan deletes it.
+func (p *Plan) Swept() []bool {
+	swept := make([]bool, p.inv.Contents.Blobs())
+	p.sweep(nil, func(_ int, item inventory.Item) {
+		if (item.Kind != inventory.Blob && item.Kind != inventory.ManifestBlob) || item.Residue {
+			return
+		}
+		if id, ok := p.inv.Contents.Find(item.Digest); ok && int(id) < len(swept) {
+			swept[id] = true
+		}
+	})
+	return swept
+}
+
 // Nothing tells whether the plan deletes nothing at all, residue included.
 func (p *Plan) Nothing() bool {
 	nothing := true

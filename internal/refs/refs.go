@@ -39,6 +39,26 @@ type Owner struct {
 	Detail string
 }
 
+// Object tells one object from all others. It need not live.
+type Object struct {
+	Kind string // such as VirtualImage
+	Values
+}
+
+// String names the object for people: its kind, and its namespace and name as
+// far as they are known.
+func (o Object) String() string {
+	switch {
+	case o.Name == "" && o.Namespace == "":
+		return o.Kind + " " + o.UID
+	case o.Name == "":
+		return o.Kind + " in " + o.Namespace
+	case o.Namespace == "":
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
 // Reference names an image without owning its repository.
 type Reference struct {
 	Code       reason.Code // Referenced or Pinned
@@ -69,8 +89,11 @@ type Claim struct {
 	owners []*Owner
 }
 
-// Owner names the object that the repository belongs to, living or not.
-func (c Claim) Owner() string { return ownerName(c.Rule.Kind, c.Values) }
+// Object is the object that the repository belongs to, living or not.
+func (c Claim) Object() Object { return Object{Kind: c.Rule.Kind, Values: c.Values} }
+
+// Owner names that object.
+func (c Claim) Owner() string { return c.Object().String() }
 
 // Held tells whether the claim must not delete: there is not a single object
 // of its kind, which is more likely a mistake than the truth.
@@ -107,7 +130,7 @@ func (c Claim) Lacks(tags []string) (owner string, lacks bool) {
 	for _, o := range c.owners {
 		built, known := c.Rule.Tag.Build(o.Values)
 		if !o.Done && !slices.Contains(tags, built) && (known || len(tags) == 0) {
-			return ownerName(c.Rule.Kind, o.Values), true
+			return c.living(o).String(), true
 		}
 	}
 	return "", false
@@ -141,24 +164,14 @@ func (c Claim) follows(o *Owner, tag string) bool {
 }
 
 func (c Claim) describe(o *Owner) string {
-	name := ownerName(c.Rule.Kind, o.Values)
+	name := c.living(o).String()
 	if o.Detail == "" {
 		return name
 	}
 	return name + ": " + o.Detail
 }
 
-func ownerName(kind string, v Values) string {
-	switch {
-	case v.Name == "" && v.Namespace == "":
-		return kind + " " + v.UID
-	case v.Name == "":
-		return kind + " in " + v.Namespace
-	case v.Namespace == "":
-		return kind + " " + v.Name
-	}
-	return kind + " " + v.Namespace + "/" + v.Name
-}
+func (c Claim) living(o *Owner) Object { return Object{Kind: c.Rule.Kind, Values: o.Values} }
 
 func verdict(code reason.Code, format string, args ...any) Verdict {
 	return Verdict{Reason: reason.Reason{Code: code, Detail: fmt.Sprintf(format, args...)}}
