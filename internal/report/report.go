@@ -1,5 +1,5 @@
-// Package report puts plans, results, verifications and explanations into the
-// forms that people and programs read: tables, JSON, YAML and names. It also
+// Package report puts plans, results, verifications, explanations and usage into
+// the forms that people and programs read: tables, JSON, YAML and names. It also
 // reads a stored plan back.
 //
 // It decides nothing, and refuses to print a name as it is when it holds what a
@@ -24,6 +24,7 @@ const (
 	KindResult       = "Result"
 	KindVerification = "Verification"
 	KindExplanation  = "Explanation"
+	KindUsage        = "Usage"
 )
 
 // Kind is what every document begins with.
