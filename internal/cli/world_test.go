@@ -90,4 +90,6 @@ func hostile(w *world.World) {
 	w.Image("cvi/\x1b]0;title\x07\x1b[31mred", world.ConfigText("red untagged"))
 	w.Image("cvi/new\nline", world.ConfigText("line untagged"))
 	w.Image("cvi/gone", world.Tag("\x1b[31mgone"), world.ConfigText("gone"))
+	w.Image("(content of no image)", world.Tag("v1"), world.ConfigText("no group"))
+	w.OrphanBlob("nobody's", world.Age(0))
 }

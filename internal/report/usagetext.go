@@ -15,19 +15,26 @@ const (
 	notUnderstoodTitle = "(not understood)"
 )
 
-// Text shows a person who takes the space.
+// Text shows a person who takes the space. Quiet it is the groups alone: rows
+// of three kinds are no data that a script can read.
 func (u Usage) Text(view View) []byte {
 	page := &page{View: view}
 	page.usageTotals(&u)
 	page.usageGroups(&u)
-	page.biggestImages(&u)
-	page.sharedLayers(&u)
+	if !view.Quiet {
+		page.biggestImages(&u)
+		page.sharedLayers(&u)
+	}
 	page.damage(u.Problems, mostRows)
 	return page.Bytes()
 }
 
 func (p *page) usageTotals(u *Usage) {
 	t, one := u.Totals, groupNoun(u.By)
+	if t.Blobs+t.Uploads.Count == 0 {
+		p.prose("Nothing takes space: there are no blobs and no uploads.")
+		return
+	}
 	p.prose("%s in %s: %s needed by one %s alone, %s by several, %s by no image. %s (%s) can be reclaimed.",
 		p.paint(bold, Size(t.Bytes)), Count(t.Blobs, "blob"), Size(t.Exclusive), one, Size(t.Shared), Size(t.Unreferenced),
 		Size(t.Reclaimable), percent(t.Reclaimable, t.Bytes))
