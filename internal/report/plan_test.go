@@ -14,6 +14,7 @@ import (
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/testkit/world"
+	"github.com/ebb-io/ebb/internal/usage"
 )
 
 var store = report.Store{URL: "file:///srv/registry", Name: "registry"}
@@ -74,6 +75,7 @@ func TestNoFieldIsLeftOut(t *testing.T) {
 		"result":       report.NewResult(report.NewPlan(p, report.PolicyOptions(p.Policy), store), report.Outcome{}),
 		"verification": report.NewVerification(store, false, report.Verified{}, nil, now, now),
 		"explanation":  report.NewExplanation(p, "x", report.Found{}, report.PolicyOptions(p.Policy), store),
+		"usage":        usageOf(p, usage.Repository, 0),
 	} {
 		data, err := report.JSON(document)
 		if err != nil {

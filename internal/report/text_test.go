@@ -13,6 +13,7 @@ import (
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/testkit/world"
+	"github.com/ebb-io/ebb/internal/usage"
 )
 
 // long is a world of names that no terminal is wide enough for.
@@ -36,6 +37,8 @@ func TestFitsTheTerminal(t *testing.T) {
 		"colours": report.PlanText(p, store, nil, report.View{Width: 80, Color: true}),
 		"ask":     report.AskText(p, store, report.View{Width: 80}),
 		"result":  report.ResultText(p, store, outcome(), report.View{Width: 80}),
+		"usage":   usageOf(p, usage.Repository, 0).Text(report.View{Width: 80, Color: true}),
+		"owners":  usageOf(p, usage.Owner, 1).Text(report.View{Width: 80}),
 	} {
 		for line := range strings.SplitSeq(string(text), "\n") {
 			if report.Width(line) > 80 {
@@ -154,6 +157,9 @@ func TestHostileNamesNeverReachATerminal(t *testing.T) {
 		"verify":  report.NewVerification(store, true, report.Verified{}, problems, now, now).Text(report.View{}),
 		"paths":   report.NewVerification(store, true, report.Verified{}, problems, now, now).Paths(),
 		"explain": report.NewExplanation(p, evil, all, report.Options{}, store).Text(report.View{}),
+		"usage":   usageOf(p, usage.Repository, 0).Text(report.View{}),
+		"widest":  usageOf(p, usage.Repository, 0).Text(report.View{Wide: true}),
+		"groups":  usageOf(p, usage.Repository, 0).Names(),
 		"none":    report.NewExplanation(p, evil, report.Found{}, report.Options{}, store).Text(report.View{}),
 	} {
 		if strings.ContainsAny(string(text), "\x1b\x07\u202e\u009b") || !strings.Contains(string(text), `\x1b`) {

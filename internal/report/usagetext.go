@@ -85,7 +85,7 @@ func groupTitle(g *usage.Group) string {
 	case usage.Unreferenced:
 		return orphanTitle
 	}
-	if strings.HasPrefix(g.Name, "(") && printable(g.Name) {
+	if strings.HasPrefix(g.Name, "(") {
 		return strconv.Quote(g.Name)
 	}
 	return g.Name
@@ -95,8 +95,14 @@ func (p *page) biggestImages(u *Usage) {
 	t := &table{columns: []column{{"SIZE", true}, {"DECISION", false}, {"DIGEST", false}, {"IMAGE", false}}}
 	if p.Wide {
 		t.columns = []column{
-			{"SIZE", true}, {"EXCLUSIVE", true}, {"SHARED", true}, {"DECISION", false},
-			{"DIGEST", false}, {"REPOSITORY", false}, {"TAGS", false}, {"OWNER", false},
+			{"SIZE", true},
+			{"EXCLUSIVE", true},
+			{"SHARED", true},
+			{"DECISION", false},
+			{"DIGEST", false},
+			{"REPOSITORY", false},
+			{"TAGS", false},
+			{"OWNER", false},
 		}
 	}
 	for i := range u.BiggestImages {
