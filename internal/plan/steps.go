@@ -34,7 +34,7 @@ func (p *Plan) Deletions(stays Stays) [][]inventory.Item {
 	return phases
 }
 
-// Swept tells of each blob whether the plan deletes it.
+// Swept tells of each blob, by its ID, whether the plan deletes it.
 func (p *Plan) Swept() []bool {
 	swept := make([]bool, p.inv.Contents.Blobs())
 	p.sweep(nil, func(_ int, item inventory.Item) {

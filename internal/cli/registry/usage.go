@@ -28,19 +28,20 @@ func usageCommand(a *cli.App) *cobra.Command {
 		Short: "Show who takes the space; nothing is written",
 		Example: `  ebb registry usage --storage /var/lib/registry
   ebb registry usage --storage /var/lib/registry --owners owners.yaml --by namespace
-  ebb registry usage --storage /var/lib/registry --by media-type --top all -o json`,
+  ebb registry usage --storage /var/lib/registry --by media-type --top all`,
 		Long: `EXCLUSIVE is the size of the blobs that one group alone needs: what nothing
-would need if all of the group went. SHARED is its part of the blobs that several
-groups need: of one that n groups need, each bears 1/n. Over all groups, with
-what no image needs as one of its own, they add up to the size of all blobs, to
-the byte. RECLAIMABLE is a group's part, split in the same way, of the blobs that
-a run with the same flags deletes. Uploads are no blobs and stand apart.
+would need if all of the group went. SHARED is its part of the blobs that
+several groups need: of one that n groups need, each bears 1/n. Over all
+groups, with what no image needs as one of its own, they add up to the size of
+all blobs, to the byte. RECLAIMABLE is a group's part, split in the same way,
+of the blobs that a run with the same flags deletes. Uploads are no blobs and
+stand apart.
 
 With -o wide also SIZE: all blobs that a group needs, each counted once.
 
 Owner, kind and namespace are those of the object that an image's repository
-belongs to by the owner rules, living or not. A media type is that of an image's
-manifest; it tells images from indexes.`,
+belongs to by the owner rules, living or not. A media type is that of an
+image's manifest; it tells images from indexes.`,
 		Args: cli.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			j, err := newJob(a, cmd, &f.planFlags)
