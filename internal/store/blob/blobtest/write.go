@@ -138,10 +138,8 @@ func (f Fixture) unfinished(t *testing.T, dir string, want ...string) []blob.Unf
 	if err != nil {
 		t.Fatalf("unfinished %q: %v", dir, err)
 	}
-	var paths []string
 	count := map[string]int{}
 	for _, u := range found {
-		paths = append(paths, u.Path)
 		count[u.Path]++
 		if u.ID == "" || u.Size != int64(len(u.Path)) || u.Started.IsZero() || u.Started.Location() != moment.Location() {
 			t.Errorf("unfinished %+v, want an ID, the size of its part and a time in UTC", u)

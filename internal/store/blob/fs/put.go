@@ -152,8 +152,7 @@ func giveDir(dir string, like owned) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return like.give(f)
+	return errors.Join(like.give(f), f.Close())
 }
 
 func syncDir(dir string) error {
@@ -161,8 +160,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.Sync()
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // discard removes a file that may not be there.
