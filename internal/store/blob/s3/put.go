@@ -1,0 +1,23 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// Put makes or replaces a file.
+func (w *Writable) Put(ctx context.Context, path string, data []byte) error {
+	if err := w.check(ctx, path); err != nil {
+		return err
+	}
+	err := w.again.try(ctx, func(ctx context.Context) error {
+		_, err := w.api.PutObject(ctx, &sdk.PutObjectInput{Bucket: &w.bucket, Key: w.key(path), Body: bytes.NewReader(data)})
+		return err
+	})
+	if err != nil {
+		return w.explain(opPut, path, err)
+	}
+	return nil
+}
