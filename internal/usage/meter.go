@@ -155,6 +155,10 @@ func (m *meter) totals(groups []Group) Totals {
 		}
 	}
 	// What a plan frees is blobs and uploads, and nothing else.
+	for _, u := range m.inv.Unfinished {
+		t.Uploads.Count++
+		t.Uploads.Bytes += u.Size
+	}
 	t.Uploads.Reclaimable = m.plan.Totals.ReclaimableBytes - t.Reclaimable
 	return t
 }

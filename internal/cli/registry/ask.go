@@ -20,7 +20,7 @@ func (r *run) ask(ctx context.Context, p *plan.Plan) (bool, error) {
 	defer r.goOn()
 	r.warn(p)
 	if _, err := fmt.Fprintf(r.Err, "%sStorage: %s\nType yes to delete: ",
-		report.AskText(p, r.storage.describe(), r.View(r.Err)), report.Escape(r.storage.path)); err != nil {
+		report.AskText(p, r.storage.Store, r.View(r.Err)), report.Escape(r.storage.name)); err != nil {
 		return false, err
 	}
 	answer, err := r.readLine(ctx)

@@ -57,7 +57,7 @@ func (j *job) check(cmd *cobra.Command, exitCode bool) error {
 
 // plan makes a plan with a driver that can not write.
 func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
-	driver, err := j.storage.open()
+	driver, err := j.storage.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
 func (j *job) empty(err error) error {
 	if errors.Is(err, registry.ErrEmpty) {
 		j.saidEmpty = true
-		j.Note("warning: storage %s is empty: there is nothing to do (is its volume mounted?)", j.storage.path)
+		j.Note("warning: storage %s is empty: there is nothing to do (is its volume mounted?)", j.storage.name)
 		return nil
 	}
 	return j.storage.explain(err)
@@ -84,15 +84,15 @@ func (j *job) empty(err error) error {
 // bare doubts a registry's storage in which nothing lies.
 func (j *job) bare(repositories, blobs int, problems []inventory.Problem) {
 	if repositories+blobs+len(problems) == 0 && !j.saidEmpty {
-		j.Note("warning: storage %s holds no repositories and no blobs: nothing to do", j.storage.path)
+		j.Note("warning: storage %s holds no repositories and no blobs: nothing to do", j.storage.name)
 	}
 }
 
 // show writes a plan to standard output.
 func (j *job) show(p *plan.Plan, next []string) error {
 	return j.Print(
-		func() any { return report.NewPlan(p, j.options(), j.storage.describe()) },
-		func() []byte { return report.PlanText(p, j.storage.describe(), next, j.View(j.Out)) },
+		func() any { return report.NewPlan(p, j.options(), j.storage.Store) },
+		func() []byte { return report.PlanText(p, j.storage.Store, next, j.View(j.Out)) },
 		func() []byte { return report.Names(p, nil) },
 	)
 }

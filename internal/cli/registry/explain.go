@@ -43,11 +43,11 @@ func (j *job) explain(cmd *cobra.Command, query string) error {
 	if err != nil {
 		return err
 	}
-	found, err := (&finder{Plan: p, names: aliases(p), storage: j.storage.path}).find(query)
+	found, err := (&finder{Plan: p, names: aliases(p), storage: j.storage.name}).find(query)
 	if err != nil {
 		return err
 	}
-	e := report.NewExplanation(p, query, found, j.options(), j.storage.describe())
+	e := report.NewExplanation(p, query, found, j.options(), j.storage.Store)
 	text := func() []byte { return e.Text(j.View(j.Out)) }
 	return j.Print(func() any { return e }, text, e.Names)
 }

@@ -9,7 +9,7 @@ import (
 
 // planFlags are the flags that shape a plan.
 type planFlags struct {
-	storage    string
+	storageFlags
 	owners     cli.List
 	repository cli.List
 	exclude    cli.List
@@ -18,8 +18,20 @@ type planFlags struct {
 	policy     policy.Policy // but for its scope
 }
 
-func addStorage(flags *pflag.FlagSet, to *string) {
-	flags.StringVar(to, "storage", "", "the registry's storage: a folder, as `URL` or path")
+// storageFlags say where a storage is, and how it may be treated.
+type storageFlags struct {
+	location string
+	pace     float64 // requests a second; zero: no limit
+}
+
+func (f *storageFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.location, "storage", "", "the registry's storage: a folder, an s3:// `URL`, or config:PATH for the registry's own configuration")
+	flags.Var(pace{&f.pace}, "max-requests-per-second", "send an object store no more requests than that; 0 is no limit")
+}
+
+// storage reads what the flags say.
+func (f *storageFlags) storage(a *cli.App) (storage, error) {
+	return parseStorage(f.location, f.pace, a.Environ)
 }
 
 func (f *planFlags) add(flags *pflag.FlagSet) {
@@ -30,7 +42,7 @@ func (f *planFlags) add(flags *pflag.FlagSet) {
 	f.keep = cli.List{Parse: checkPin, Commas: true, Kind: "REF"}
 	f.keepFrom.Kind = "FILE"
 
-	addStorage(flags, &f.storage)
+	f.storageFlags.add(flags)
 	flags.Var(&f.owners, "owners", "file or folder with what kubectl get -o yaml wrote")
 	flags.Var(&f.keep, "keep", "keep this image, or with no tag and digest this whole repository")
 	flags.Var(&f.keepFrom, "keep-from", "the same from a file, one a line")

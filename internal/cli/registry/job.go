@@ -57,8 +57,8 @@ func readJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	}
 	j := &job{App: a, policy: f.policy, rulesIn: "configuration " + a.ConfigPath()}
 	j.choices = choices{ownerRules: ownerRules, keep: slices.Clone(f.keep.Items), repository: f.repository.Items, except: f.exclude.Items}
-	if f.storage != "" {
-		if j.storage, err = parseStorage(f.storage); err != nil {
+	if f.location != "" {
+		if j.storage, err = f.storage(a); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +95,7 @@ func (j *job) readKeepFiles(paths []string) error {
 
 // prepare compiles the choices.
 func (j *job) prepare() (err error) {
-	if j.storage.path == "" {
+	if j.storage.name == "" {
 		return errNoStorage()
 	}
 	if err := j.policy.Validate(); err != nil {

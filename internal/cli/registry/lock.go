@@ -36,19 +36,11 @@ func (w writable) Lock(ctx context.Context, path string) (blob.Lock, error) {
 	return l, nil
 }
 
-// Unlock is blob.Locker's.
-func (w writable) Unlock(ctx context.Context, path string) error {
-	if err := w.Writable.Unlock(ctx, path); err != nil {
-		return &lockError{path: path, unlock: true, err: err}
-	}
-	return nil
-}
-
 // explainLock says of a lock that was not taken what to do about it.
-func (s storage) explainLock(e *lockError) error {
+func (f folder) explainLock(e *lockError) error {
 	var locked *blob.LockedError
 	if errors.As(e, &locked) {
-		return told{s.whoIsAtWork(locked, e.unlock), e}
+		return told{whoIsAtWork(f.path, locked, e.unlock), e}
 	}
 	for _, reason := range []struct {
 		is   error
@@ -60,19 +52,19 @@ func (s storage) explainLock(e *lockError) error {
 		{syscall.EDQUOT, "the lock is an empty file, so remove any file to make room for it"},
 	} {
 		if errors.Is(e, reason.is) {
-			return fmt.Errorf("storage %s can not be written (lock %s: %w): %s", s.path, e.path, reasonOf(e), reason.todo)
+			return fmt.Errorf("storage %s can not be written (lock %s: %w): %s", f.path, e.path, reasonOf(e), reason.todo)
 		}
 	}
 	return e.err
 }
 
-func (s storage) whoIsAtWork(locked *blob.LockedError, unlock bool) string {
+func whoIsAtWork(name string, locked *blob.LockedError, unlock bool) string {
 	seen := locked.Since.UTC().Format(time.RFC3339)
 	if unlock {
-		return fmt.Sprintf("storage %s: the run that holds the lock is at work, its last sign of life was at %s: wait for it, or end it", s.path, seen)
+		return fmt.Sprintf("storage %s: the run that holds the lock is at work, its last sign of life was at %s: wait for it, or end it", name, seen)
 	}
 	return fmt.Sprintf("storage %s: another run is at work, its last sign of life was at %s: wait for it, or, if it is gone, run ebb registry unlock --storage %s",
-		s.path, seen, report.ShellQuote(s.path))
+		name, seen, report.ShellQuote(name))
 }
 
 // told is an error in other words.

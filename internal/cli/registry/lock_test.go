@@ -13,7 +13,7 @@ import (
 // TestLockErrorsSayWhatToDo: the lock is the first thing that is written, so
 // that it fails says that nothing can be.
 func TestLockErrorsSayWhatToDo(t *testing.T) {
-	s := storage{path: "/srv/my registry"}
+	s := folder{path: "/srv/my registry"}
 	held := &blob.LockedError{Path: "d/.ebb-lock", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	errno := func(err error) error { return fmt.Errorf("store /srv/my registry: d/.ebb-lock: %w", err) }
 	for _, test := range []struct {

@@ -21,7 +21,7 @@ func (j *job) next(cmd *cobra.Command, p *plan.Plan) []string {
 	lines := []string{"Next, while no registry runs on this storage, or with --registry URL in place", "of --offline to prove that a running one is read-only:", ""}
 	lines = append(lines, wrap(append(words, "--offline"))...)
 	if len(p.Exceeded) > 0 && !p.Policy.Confirmed {
-		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(j.storage.describe().Name)+" to it.")
+		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(j.storage.Store.Name)+" to it.")
 	}
 	return lines
 }

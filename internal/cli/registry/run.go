@@ -81,7 +81,7 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 	if r.guards, err = r.chooseGuards(); err != nil {
 		return nil, err
 	}
-	name := j.storage.describe().Name
+	name := j.storage.Store.Name
 	if flags.confirm != "" && flags.confirm != name {
 		return nil, cli.Usagef("--confirm %s does not name this store: it is called %s", flags.confirm, name)
 	}
@@ -123,7 +123,7 @@ func (r *run) chooseGuards() ([]*guard.Guard, error) {
 }
 
 func (r *run) run(ctx context.Context) error {
-	driver, err := r.storage.openWritable()
+	driver, err := r.storage.openWritable(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *run) run(ctx context.Context) error {
 }
 
 // confirmation is what --confirm wants to hear.
-func (r *run) confirmation() string { return report.ShellQuote(r.storage.describe().Name) }
+func (r *run) confirmation() string { return report.ShellQuote(r.storage.Store.Name) }
 
 // report writes the result to standard output. Where nothing was begun it
 // shows what would have been done.
@@ -158,13 +158,13 @@ func (r *run) report(result *app.Result, stopped error) error {
 		return nil
 	}
 	o := outcome(result, stopped)
-	text := func() []byte { return report.ResultText(result.Plan, r.storage.describe(), o, r.View(r.Out)) }
+	text := func() []byte { return report.ResultText(result.Plan, r.storage.Store, o, r.View(r.Out)) }
 	if errors.Is(stopped, app.ErrLimit) {
-		text = func() []byte { return report.PlanText(result.Plan, r.storage.describe(), nil, r.View(r.Out)) }
+		text = func() []byte { return report.PlanText(result.Plan, r.storage.Store, nil, r.View(r.Out)) }
 	}
 	return r.Print(
 		func() any {
-			return report.NewResult(report.NewPlan(result.Plan, r.options(), r.storage.describe()), o)
+			return report.NewResult(report.NewPlan(result.Plan, r.options(), r.storage.Store), o)
 		},
 		text,
 		func() []byte { return r.names(result) },

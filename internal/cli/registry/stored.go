@@ -44,13 +44,13 @@ func (r *run) readPlanFile() ([]byte, error) {
 
 // sameStorage takes the plan's storage where none is given.
 func (r *run) sameStorage() error {
-	if r.storage.path == "" {
+	if r.storage.name == "" {
 		var err error
-		r.storage, err = parseStorage(r.stored.Store.URL)
+		r.storage, err = parseStorage(r.stored.Store.URL, r.flags.pace, r.Environ)
 		return err
 	}
 	if !r.storage.is(r.stored.Store) {
-		return cli.Usagef("plan %s was made for storage %s and not for %s", r.flags.plan, r.stored.Store.URL, r.storage.path)
+		return cli.Usagef("plan %s was made for storage %s and not for %s", r.flags.plan, r.stored.Store.URL, r.storage.name)
 	}
 	return nil
 }

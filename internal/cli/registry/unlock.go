@@ -9,10 +9,11 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/store/registry"
 )
 
 func unlockCommand(a *cli.App) *cobra.Command {
-	var location string
+	var where storageFlags
 	cmd := &cobra.Command{
 		Use:     "unlock",
 		Short:   "Remove the lock of a run that is gone",
@@ -25,19 +26,19 @@ for a sign of life; this command does not, unless the holder is known to live.`,
 			if _, err := configure(a, cmd); err != nil {
 				return err
 			}
-			return unlock(a, cmd, location)
+			return unlock(a, cmd, &where)
 		},
 	}
-	addStorage(cmd.Flags(), &location)
+	where.add(cmd.Flags())
 	return cmd
 }
 
-func unlock(a *cli.App, cmd *cobra.Command, location string) error {
-	s, err := parseStorage(location)
+func unlock(a *cli.App, cmd *cobra.Command, where *storageFlags) error {
+	s, err := where.storage(a)
 	if err != nil {
 		return err
 	}
-	driver, err := s.openWritable()
+	driver, err := s.openWritable(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -46,8 +47,8 @@ func unlock(a *cli.App, cmd *cobra.Command, location string) error {
 	case errors.Is(err, iofs.ErrNotExist):
 		said = "there is no lock"
 	case err != nil:
-		return s.explain(err)
+		return s.explain(&lockError{path: registry.LockFile, unlock: true, err: err})
 	}
-	_, err = fmt.Fprintf(a.Out, "%s: %s\n", s.path, said)
+	_, err = fmt.Fprintf(a.Out, "%s: %s\n", s.name, said)
 	return err
 }

@@ -63,7 +63,7 @@ func (j *job) usage(cmd *cobra.Command, f usageFlags) error {
 		return err
 	}
 	problems := p.Inventory().Problems
-	d := report.NewUsage(usage.Of(p, f.by, f.top), p.Now, problems, j.options(), j.storage.describe())
+	d := report.NewUsage(usage.Of(p, f.by, f.top), p.Now, problems, j.options(), j.storage.Store)
 	text := func() []byte { return d.Text(j.View(j.Out)) }
 	if err := j.Print(func() any { return d }, text, d.Names); err != nil {
 		return err

@@ -68,3 +68,24 @@ func parseGlob(s string) error {
 	_, err := policy.ParseGlob(s)
 	return err
 }
+
+// pace is a flag that holds requests a second.
+type pace struct{ value *float64 }
+
+func (p pace) String() string {
+	if p.value == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*p.value, 'f', -1, 64)
+}
+
+func (p pace) Type() string { return "N" }
+
+func (p pace) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n == 0 || n >= 0.01 && n <= 1e6) {
+		return fmt.Errorf("%q is no number of requests, such as 100", text)
+	}
+	*p.value = n
+	return nil
+}

@@ -11,7 +11,7 @@ import (
 )
 
 func verifyCommand(a *cli.App) *cobra.Command {
-	var location string
+	var where storageFlags
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -25,7 +25,7 @@ hold their digest and sizes agree. It exits with 3 when something is damaged.`,
 			if _, err := configure(a, cmd); err != nil {
 				return err
 			}
-			s, err := parseStorage(location)
+			s, err := where.storage(a)
 			if err != nil {
 				return err
 			}
@@ -33,13 +33,13 @@ hold their digest and sizes agree. It exits with 3 when something is damaged.`,
 			return j.verify(cmd, deep)
 		},
 	}
-	addStorage(cmd.Flags(), &location)
+	where.add(cmd.Flags())
 	cmd.Flags().BoolVar(&deep, "deep", false, "also hash all content")
 	return cmd
 }
 
 func (j *job) verify(cmd *cobra.Command, deep bool) error {
-	driver, err := j.storage.open()
+	driver, err := j.storage.open(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (j *job) verify(cmd *cobra.Command, deep bool) error {
 	}
 	j.bare(v.Repositories, v.Blobs, v.Problems)
 	totals := report.Verified{Repositories: v.Repositories, Tags: v.Tags, Images: v.Images, Blobs: v.Blobs, Bytes: v.Bytes}
-	document := report.NewVerification(j.storage.describe(), deep, totals, v.Problems, started, j.Now())
+	document := report.NewVerification(j.storage.Store, deep, totals, v.Problems, started, j.Now())
 	text := func() []byte { return document.Text(j.View(j.Out)) }
 	if err := j.Print(func() any { return document }, text, document.Paths); err != nil {
 		return err

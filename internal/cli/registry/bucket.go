@@ -1,0 +1,116 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	app "github.com/ebb-io/ebb/internal/app/registry"
+	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/store/blob"
+	"github.com/ebb-io/ebb/internal/store/blob/s3"
+)
+
+// bucket is a storage in S3.
+type bucket struct {
+	name    string
+	options s3.Options
+}
+
+// parseBucket reads s3://bucket/prefix?endpoint=URL&region=NAME&forcepathstyle=BOOL.
+func parseBucket(text string, pace float64) (storage, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return storage{}, cli.Usagef("storage: want s3://bucket/prefix, with ?endpoint=URL for a server other than AWS")
+	}
+	if u.User != nil {
+		return storage{}, cli.Usagef("storage: keys do not belong into an s3:// URL, which ends up in plans and logs: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile")
+	}
+	o := s3.Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), MaxRequestsPerSecond: pace}
+	if err := readQuery(u, &o); err != nil {
+		return storage{}, cli.Usagef("storage %s: %w", text, err)
+	}
+	return bucketStorage(o), nil
+}
+
+func readQuery(u *url.URL, o *s3.Options) error {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return errors.New("what follows the question mark can not be read")
+	}
+	for name, values := range query {
+		if len(values) != 1 || values[0] == "" {
+			return errors.New(name + " wants one value")
+		}
+		switch name {
+		case "endpoint":
+			o.Endpoint = values[0]
+		case "region":
+			o.Region = values[0]
+		case "forcepathstyle":
+			style, err := strconv.ParseBool(values[0])
+			if err != nil {
+				return errors.New("forcepathstyle is true or false")
+			}
+			o.PathStyle = &style
+		default:
+			return errors.New(name + " is not known: endpoint, region and forcepathstyle are")
+		}
+	}
+	return nil
+}
+
+// bucketStorage names a bucket as a URL that leads to it again; no secrets.
+func bucketStorage(o s3.Options) storage {
+	query := url.Values{}
+	if o.Endpoint != "" {
+		query.Set("endpoint", o.Endpoint)
+	}
+	if o.Region != "" {
+		query.Set("region", o.Region)
+	}
+	if o.PathStyle != nil {
+		query.Set("forcepathstyle", strconv.FormatBool(*o.PathStyle))
+	}
+	u := url.URL{Scheme: "s3", Host: o.Bucket, RawQuery: query.Encode()}
+	if o.Prefix != "" {
+		u.Path = "/" + o.Prefix
+	}
+	name := u.String()
+	return storage{
+		name:  name,
+		Store: report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix))},
+		place: bucket{name, o},
+	}
+}
+
+// open also asks the bucket one thing, so that what is wrong with all of it is
+// said in one sentence.
+func (b bucket) open(ctx context.Context) (blob.Reader, error) {
+	d, err := s3.Open(ctx, b.options)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Probe(ctx)
+}
+
+func (b bucket) openWritable(ctx context.Context) (app.Driver, error) {
+	d, err := s3.OpenWritable(ctx, b.options)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Probe(ctx)
+}
+
+func (b bucket) explain(err error) error {
+	var locked *blob.LockedError
+	if errors.As(err, &locked) {
+		var lock *lockError
+		return told{whoIsAtWork(b.name, locked, errors.As(err, &lock) && lock.unlock), err}
+	}
+	return err
+}
