@@ -4,7 +4,8 @@
 // metrics, tracing, log level).
 //
 // It refuses everything that a registry for others would need: it has no TLS,
-// no credentials, no storage but a folder, and removes no uploads.
+// no credentials and removes no uploads. The only storage that it knows of
+// itself is a folder; a test may bring another driver.
 package server
 
 import (
@@ -29,6 +30,11 @@ type Options struct {
 	Delete   bool   // tags and manifests can be deleted over the API
 	Addr     string // host:port to listen on; 127.0.0.1 and a free port by default
 	Caches   string // address of another registry, of which this is a pull-through cache
+
+	// Driver is the storage driver, "filesystem" by default, and Parameters is
+	// what it is configured with. The program must have linked it in.
+	Driver     string
+	Parameters map[string]any
 }
 
 // Server is a registry that runs.
@@ -44,7 +50,8 @@ type Server struct {
 }
 
 // Start serves the registry whose storage is at dir, which need not exist,
-// until Close is called or ctx ends.
+// until Close is called or ctx ends. With another driver dir is only a name for
+// errors.
 func Start(ctx context.Context, dir string, options Options) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", orDefault(options.Addr))
 	if err != nil {
@@ -129,9 +136,14 @@ func (s *Server) open(ctx context.Context, dir string, options Options) (err err
 }
 
 func configure(dir string, options Options) *configuration.Configuration {
+	driver, parameters := "filesystem", configuration.Parameters{"rootdirectory": dir}
+	if options.Driver != "" {
+		driver, parameters = options.Driver, options.Parameters
+	}
 	config := &configuration.Configuration{Storage: configuration.Storage{
-		"filesystem": {"rootdirectory": dir},
-		"delete":     {"enabled": options.Delete},
+		driver:     parameters,
+		"delete":   {"enabled": options.Delete},
+		"redirect": {"disable": true}, // blobs come from here, where they can be counted and cut
 		"maintenance": {
 			"uploadpurging": map[any]any{"enabled": false},
 			"readonly":      map[any]any{"enabled": options.ReadOnly},
