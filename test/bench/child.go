@@ -14,8 +14,8 @@ import (
 
 // childCommand as first argument makes this program do one piece of work and end.
 //
-// The bare contenders are measured as processes, as the others are. Fixtures are written by a child for another reason:
-// Linux counts into a process's peak memory that of its parent at the time of exec, so the parent must stay small.
+// The bare contenders are measured as processes, as the others are. Fixtures are written, and buckets served, by a child
+// for another reason: Linux counts into a process's peak memory that of its parent at the time of exec, so the parent must stay small.
 const childCommand = "child"
 
 // layers of its own that each image of a fixture has.
@@ -23,7 +23,7 @@ const layers = 4
 
 func child(ctx context.Context, args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("%s needs a task and a folder", childCommand)
+		return fmt.Errorf("%s needs a task and what it is for", childCommand)
 	}
 	switch task, root := args[0], args[1]; task {
 	case "fixture":
@@ -33,6 +33,8 @@ func child(ctx context.Context, args []string) error {
 		return err
 	case "reclaim":
 		return reclaim(root)
+	case "serve":
+		return serve(ctx, root)
 	default:
 		return fmt.Errorf("unknown task %q", task)
 	}
