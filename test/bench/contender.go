@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/ebb-io/ebb/internal/testkit/objects"
 )
 
 // contender makes the command that one of those compared runs on a registry.
@@ -14,6 +16,8 @@ type contender struct {
 	name  string
 	check func(ctx context.Context, root string) (*exec.Cmd, error) // reads only
 	run   func(ctx context.Context, root string) (*exec.Cmd, error) // deletes
+
+	bucket func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error) // check of a bucket; nil: it can not
 }
 
 // contenders builds what must be built into dir and returns those asked for, in the order in which they take turns.
@@ -46,7 +50,9 @@ func newStock(ctx context.Context, dir string) (contender, error) {
 			return exec.CommandContext(ctx, program, append(args, config)...), err
 		}
 	}
-	return contender{name: "stock", check: collect("--dry-run"), run: collect()}, err
+	return contender{
+		name: "stock", check: collect("--dry-run"), run: collect(), bucket: stockOnBucket(program, dir),
+	}, err
 }
 
 // stockConfig writes the registry's configuration beside its folder.

@@ -69,7 +69,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.reps, "reps", 5, "measurements of each contender")
 	flags.StringVar(&o.dir, "dir", "", "folder for the fixtures, with space for 20 GB and 5 million files (default: the system's temporary folder)")
 	flags.StringVar(&o.doc, "doc", "", "Markdown file to write the table into, between its bench markers")
-	flags.StringVar(&o.cases, "cases", "", "what to measure, of check,single,run (default: all)")
+	flags.StringVar(&o.cases, "cases", "", "what to measure, of check,single,run,objects (default: all)")
 	flags.StringVar(&o.contenders, "contenders", "stock,ebb,bare", "whom to measure")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -14,11 +14,6 @@ import (
 	"github.com/ebb-io/ebb/test/bench/fixture"
 )
 
-// onObjects is the shape of the request counts: a quarter is garbage.
-func onObjects(repositories, images int) fixture.Shape {
-	return fixture.Shape{Repositories: repositories, Images: images, Layers: layers, Untagged: 4}
-}
-
 // bucket is a fake that holds a fixture and was asked nothing yet.
 func bucket(t *testing.T, shape fixture.Shape) *objects.Fake {
 	t.Helper()

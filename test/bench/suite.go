@@ -70,7 +70,13 @@ func measure(ctx context.Context, o options) (_ string, err error) {
 		}
 		results = append(results, res)
 	}
-	return render(results, describeMachine(dir)), nil
+	var counts []tally
+	if chosen(o.cases, "objects") {
+		if counts, err = b.tallies(ctx); err != nil {
+			return "", err
+		}
+	}
+	return render(results, describeMachine(dir)) + renderTallies(counts), nil
 }
 
 // removeAll takes the fixtures away in parallel, as there may be millions of files.

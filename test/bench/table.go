@@ -18,6 +18,9 @@ const (
 func render(results []result, machine string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", machine)
+	if len(results) == 0 {
+		return b.String()
+	}
 	b.WriteString("| fixture | command | contender | median | fastest to slowest | stock / this | this / bare | CPU time | peak memory |\n")
 	b.WriteString("|---|---|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, r := range results {
