@@ -27,6 +27,8 @@ type RunRequest struct {
 	Planned func(*plan.Plan)
 	// Named is what a stored plan deletes; nil without one.
 	Named plan.Named
+	// Cache keeps manifests from one snapshot to the next; nil: none.
+	Cache registry.ManifestCache
 	// Clock tells when the run starts and ends.
 	Clock func() time.Time
 }
@@ -55,7 +57,7 @@ type Driver interface {
 // Run plans and deletes. A result comes with every error that left something
 // behind to tell; the plan in it is then what would have been done.
 func Run(ctx context.Context, driver Driver, progress *registry.Progress, req RunRequest) (*Result, error) {
-	r := &run{RunRequest: req, driver: driver, store: registry.NewWritable(driver, driver, progress)}
+	r := &run{RunRequest: req, driver: driver, store: registry.NewWritable(driver, driver, progress).WithCache(req.Cache)}
 	if err := r.store.Check(ctx); errors.Is(err, registry.ErrEmpty) {
 		return r.emptyResult(ctx, err)
 	} else if err != nil {

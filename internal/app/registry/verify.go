@@ -16,9 +16,9 @@ type Verified struct {
 
 // Verify checks that every tag leads to a manifest, every manifest to its
 // content, that links hold their digest and sizes agree; deep also hashes all
-// content.
+// content. It looks at what is there and never at a cache.
 func Verify(ctx context.Context, store *registry.Store, deep bool) (*Verified, error) {
-	inv, empty, err := look(ctx, store)
+	inv, empty, err := look(ctx, store.WithCache(nil))
 	if err != nil {
 		return nil, err
 	}

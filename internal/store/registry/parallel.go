@@ -33,14 +33,21 @@ func each(ctx context.Context, n, workers int, f func(ctx context.Context, i int
 // small reads small files, with buffers that are used again.
 type small struct{ buffers sync.Pool }
 
-// read hands a file's content to use, which must not keep it.
-func (s *small) read(ctx context.Context, r blob.Reader, path string, limit int64, use func([]byte, blob.Entry, error)) {
+// with hands an empty buffer to use, which must not keep it.
+func (s *small) with(use func(*bytes.Buffer)) {
 	buffer, ok := s.buffers.Get().(*bytes.Buffer)
 	if !ok {
 		buffer = &bytes.Buffer{}
 	}
 	defer s.buffers.Put(buffer)
 	buffer.Reset()
-	entry, err := blob.ReadInto(ctx, r, path, limit, buffer)
-	use(buffer.Bytes(), entry, err)
+	use(buffer)
+}
+
+// read hands a file's content to use, which must not keep it.
+func (s *small) read(ctx context.Context, r blob.Reader, path string, limit int64, use func([]byte, blob.Entry, error)) {
+	s.with(func(buffer *bytes.Buffer) {
+		entry, err := blob.ReadInto(ctx, r, path, limit, buffer)
+		use(buffer.Bytes(), entry, err)
+	})
 }

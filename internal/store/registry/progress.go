@@ -11,6 +11,7 @@ type Progress struct {
 	Blobs        atomic.Int64
 	Repositories atomic.Int64
 	Manifests    atomic.Int64 // read so far
+	Cached       atomic.Int64 // of those that were read, what the cache had
 	ToRead       atomic.Int64 // manifests known to be read
 	Bytes        atomic.Int64 // hashed by a deep verification
 	Deleted      atomic.Int64 // items

@@ -26,7 +26,8 @@ type Store struct {
 	readers int
 	// flat says that a walk lists every file whatever is skipped: what one walk
 	// can find is not left to another.
-	flat bool
+	flat  bool
+	cache ManifestCache // nil: none
 }
 
 // localReaders are enough to hide the latency of a network file system, and few

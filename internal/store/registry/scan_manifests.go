@@ -100,15 +100,19 @@ func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.
 	case inventory.Unknown: // told already; its age is not known either
 		s.locked(func() { s.unread[id] = true })
 	default:
+		if s.cachedManifest(id, row) {
+			return
+		}
 		s.small.read(ctx, s.reader, blobPath(row.Digest), manifestLimit, func(content []byte, _ blob.Entry, err error) {
-			s.takeManifest(id, row.Digest, content, err)
+			s.takeManifest(id, row, content, err)
 		})
 	}
 }
 
-// takeManifest sorts what was read into what is understood, what is not, what
-// is damaged and what could not be read.
-func (s *scan) takeManifest(id inventory.ID, d image.Digest, content []byte, err error) {
+// takeManifest sorts what was read into what is sound, what is damaged and
+// what could not be read.
+func (s *scan) takeManifest(id inventory.ID, row inventory.Content, content []byte, err error) {
+	d := row.Digest
 	if err != nil && !errors.Is(err, blob.ErrTooLarge) {
 		s.locked(func() {
 			s.report(blobPath(d), inventory.NotListed, err.Error())
@@ -123,6 +127,12 @@ func (s *scan) takeManifest(id inventory.ID, d image.Digest, content []byte, err
 		s.unsoundManifest(id, d, inventory.ManifestUnread, err)
 		return
 	}
+	s.cacheManifest(row, content)
+	s.parseManifest(id, d, content)
+}
+
+// parseManifest sorts what is sound into what is understood and what is not.
+func (s *scan) parseManifest(id inventory.ID, d image.Digest, content []byte) {
 	parsed, err := image.ParseManifest(content)
 	switch {
 	case errors.Is(err, image.ErrNotUnderstood):
