@@ -29,7 +29,6 @@ func TestACacheChangesNoPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		worlds++
 		dir := filepath.Join(top, fmt.Sprint(worlds))
-		defer os.RemoveAll(dir)
 		s, other := drawSample(t, true), drawSample(t, true)
 		want := check(t, s.store.ReadOnly(), s)
 		sound := len(want.Inventory().Problems) == 0

@@ -84,7 +84,9 @@ func (c codec) encode(content []byte) *[]byte {
 	return buffer
 }
 
-func (c codec) decode(packed, buffer []byte) ([]byte, error) { return c.decoder.DecodeAll(packed, buffer) }
+func (c codec) decode(packed, buffer []byte) ([]byte, error) {
+	return c.decoder.DecodeAll(packed, buffer)
+}
 
 func (c codec) buffer() *[]byte { return c.buffers.Get().(*[]byte) }
 

@@ -45,8 +45,6 @@ func keyOf(d image.Digest) key {
 // span is where a record lies in its pack.
 type span struct{ offset, length uint32 }
 
-func (s span) end() int64 { return int64(s.offset) + int64(s.length) }
-
 var (
 	// errForeign says that a file is of another program or version.
 	errForeign = errors.New("no pack of this version")
