@@ -161,7 +161,7 @@ func TestValues(t *testing.T) {
 		},
 		{
 			reason: "v3 wants no region with an endpoint", text: "version: 0.1\nstorage: {s3: {bucket: 7, regionendpoint: 'http://minio:9000'}}\n",
-			got: func(c Config) any { return *c.Storage.S3 },
+			got:  func(c Config) any { return *c.Storage.S3 },
 			want: S3{Bucket: "7", Endpoint: "http://minio:9000", Secure: true, V4Auth: true},
 		},
 		{
@@ -171,7 +171,7 @@ func TestValues(t *testing.T) {
 		},
 		{
 			reason: "a cache of an unknown kind is none, and that is said", text: "version: 0.1\nstorage: {filesystem: {}, cache: {blobdescriptor: memcached}}\n",
-			got: func(c Config) any { return []any{c.Cache.Kind, c.Warnings} },
+			got:  func(c Config) any { return []any{c.Cache.Kind, c.Warnings} },
 			want: []any{NoCache, []string{`storage.cache.blobdescriptor "memcached" is neither inmemory nor redis: the registry does without a cache`}},
 		},
 		{

@@ -44,7 +44,7 @@ type S3 struct {
 	Endpoint string
 	// ForcePathStyle is nil where the file does not say; see PathStyle.
 	ForcePathStyle *bool // v2 does not know the key, and v3's default is false
-	Secure         bool // TLS, where Endpoint has no scheme; on by default
+	Secure         bool  // TLS, where Endpoint has no scheme; on by default
 	SkipVerify     bool
 	V4Auth         bool // off: signature version 2, for old servers alone
 	UseDualStack   bool

@@ -1,7 +1,8 @@
 // Package server runs a real distribution registry inside the process, on a
 // loopback port and a folder, for the demo and for tests. Many can run at
 // once: it uses none of the library's process-wide state (health checks,
-// metrics, tracing, log level).
+// metrics, tracing, log level), but for the figures that one with Redis gives
+// to expvar.
 //
 // It refuses everything that a registry for others would need: it has no TLS,
 // no credentials and removes no uploads. The only storage that it knows of
@@ -29,6 +30,7 @@ type Options struct {
 	ReadOnly bool   // maintenance: pulls go on, all else answers 405
 	Delete   bool   // tags and manifests can be deleted over the API
 	Addr     string // host:port to listen on; 127.0.0.1 and a free port by default
+	Redis    string // host:port of a Redis server in which it remembers what blobs there are
 	Caches   string // address of another registry, of which this is a pull-through cache
 
 	// Driver is the storage driver, "filesystem" by default, and Parameters is
@@ -152,6 +154,10 @@ func configure(dir string, options Options) *configuration.Configuration {
 	// What a parsed configuration has; with zeros any page is too large.
 	config.Catalog.MaxEntries, config.Tags.MaxTags = 1000, 1000
 	config.Proxy.RemoteURL = options.Caches
+	if options.Redis != "" {
+		config.Storage["cache"] = configuration.Parameters{"blobdescriptor": "redis"}
+		config.Redis.Options.Addrs = []string{options.Redis}
+	}
 	config.HTTP.Secret = "a registry on a loopback port" // signs upload locations
 	return config
 }
