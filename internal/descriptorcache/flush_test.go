@@ -391,20 +391,20 @@ func TestSentinel(t *testing.T) {
 
 // Servers and proxies that speak Redis and are something else.
 func TestStrangers(t *testing.T) {
-	for _, c := range []struct{ reason, hello, info, want string }{
+	for _, c := range []struct{ reason, auth, info, want string }{
 		{"a server that repeats the password", "-ERR unknown command 'AUTH', with args: 'secret'\r\n", "", "it answers ERR unknown command 'AUTH', with args: '(password)'"},
 		{"a proxy that does not say what is behind it", "+OK\r\n", "$13\r\nrole:master\r\n\r\n", "it does not say that it is a single server or a cluster"},
 		{"a server that starts", "+OK\r\n", "-LOADING Redis is loading the dataset in memory\r\n", "it is still starting"},
 	} {
-		_, err := descriptorcache.Flush(t.Context(), "redis://:secret@"+fake(t, c.hello, c.info))
+		_, err := descriptorcache.Flush(t.Context(), "redis://:secret@"+fake(t, c.auth, c.info))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q", c.reason, err, c.want)
 		}
 	}
 }
 
-// fake answers info to INFO and hello to all else.
-func fake(t *testing.T, hello, info string) string {
+// fake answers auth to AUTH, info to INFO, and knows no HELLO.
+func fake(t *testing.T, auth, info string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -425,8 +425,12 @@ func fake(t *testing.T, hello, info string) string {
 					if err != nil {
 						return
 					}
-					answer := hello
-					if strings.Contains(strings.ToLower(string(buffer[:n])), "info") {
+					answer := "-ERR unknown command 'HELLO'\r\n"
+					switch asked := strings.ToLower(string(buffer[:n])); {
+					case strings.Contains(asked, "hello"):
+					case strings.Contains(asked, "auth"):
+						answer = auth
+					case strings.Contains(asked, "info"):
 						answer = info
 					}
 					if _, err := conn.Write([]byte(answer)); err != nil {
