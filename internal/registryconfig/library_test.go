@@ -2,6 +2,7 @@ package registryconfig
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,12 @@ import (
 // TestMain takes the registry's variables out of the environment, where its
 // library reads them, and the library's warnings off the tests' output.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	if !chosen {
+		_ = flag.Set("rapid.checks", "10000")
+	}
 	logrus.SetOutput(io.Discard)
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, prefix) {
