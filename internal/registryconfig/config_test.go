@@ -192,6 +192,14 @@ func TestValues(t *testing.T) {
 			got:     func(c Config) any { return c.Cache.Redis.URL() }, want: "rediss://b:2",
 		},
 		{
+			reason: "v3's addresses stand before v2's", text: "version: 0.1\nstorage: {filesystem: {}, cache: {blobdescriptor: redis}}\nredis: {addr: 'old:1', addrs: ['new:1']}\n",
+			got: func(c Config) any { return c.Cache.Redis.URL() }, want: "redis://new:1",
+		},
+		{
+			reason: "only true switches deletion on", text: "version: 0.1\nstorage: {filesystem: {}, delete: {enabled: 'true'}}\n",
+			got: func(c Config) any { return c.Delete }, want: false,
+		},
+		{
 			reason: "sentinels alone know the server", text: "version: 0.1\nstorage: {filesystem: {}, cache: {blobdescriptor: redis}}\nredis: {addrs: [a:1, b:1], mastername: m}\n",
 			got: func(c Config) any { return []any{c.Cache.Redis.URL(), c.Cache.Redis.Cluster()} }, want: []any{"", false},
 		},

@@ -211,6 +211,35 @@ func TestShippedFilesAreReadAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
+// Corners that random files seldom reach.
+func TestCornersAreReadAsTheLibraryDoes(t *testing.T) {
+	s3 := func(parameters string) string { return "version: 0.1\nstorage: {s3: {" + parameters + "}}\n" }
+	for _, c := range []struct {
+		reason, file, name, value string
+		accepted                  bool
+	}{
+		{"an empty parameter becomes a section", s3("a: "), "REGISTRY_STORAGE_S3_A_B", "x", true},
+		{"a parameter is no section", s3("a: b"), "REGISTRY_STORAGE_S3_A_B", "x", true},
+		{"an empty section is made anew", "version: 0.1\nstorage: {s3: }\n", "REGISTRY_STORAGE_S3_A", "x", true},
+		{"a section in capitals is found", "version: 0.1\nstorage: {S3: {A: b}}\n", "REGISTRY_STORAGE_S3_A", "x", true},
+		{"a variable in small letters finds nothing", s3("a: b"), "REGISTRY_STORAGE_s3_C", "x", true},
+		{"an item of a list stays", s3("a: [b, c]"), "REGISTRY_STORAGE_S3_A_1", "x", true},
+		{"a section in a list stays", s3("a: [{b: c}]"), "REGISTRY_STORAGE_S3_A_0_B", "x", true},
+		{"no item is added to a list", s3("a: [b, c]"), "REGISTRY_STORAGE_S3_A_2", "x", false},
+		{"no item lies before a list", s3("a: [b, c]"), "REGISTRY_STORAGE_S3_A_-1", "x", false},
+		{"an item has a number", s3("a: [b, c]"), "REGISTRY_STORAGE_S3_A_B", "x", false},
+		{"a list in a list", s3("a: [[b]]"), "REGISTRY_STORAGE_S3_A_0", "x", false},
+		{"nothing in a list", s3("a: [~]"), "REGISTRY_STORAGE_S3_A_0", "x", false},
+		{"an unknown variable is no YAML to anyone", s3("a: b"), "REGISTRY_REDIS_NOTHING", "*", true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if accepted := compare(t, c.file, map[string]string{c.name: c.value}); accepted != c.accepted {
+				t.Errorf("accepted %v, want %v", accepted, c.accepted)
+			}
+		})
+	}
+}
+
 // Whatever a file holds, what Ebb accepts the registry's library reads alike.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"v2.yml", "v2-cache.yml", "v3.yml", "v3-cache.yml", "dvcr.yml"} {
