@@ -42,6 +42,12 @@ func Flush(ctx context.Context, address string) (removed int64, err error) {
 	return removed, nil
 }
 
+// Check returns Flush's error for an address that can be none.
+func Check(address string) error {
+	_, err := parse(address)
+	return err
+}
+
 func parse(address string) (*redis.Options, error) {
 	options, err := redis.ParseURL(address)
 	// The library's error may hold the password, and its default is a host that

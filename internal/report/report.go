@@ -39,6 +39,9 @@ func kindOf(kind string) Kind { return Kind{APIVersion: APIVersion, Kind: kind} 
 type Store struct {
 	URL  string `json:"url"`
 	Name string `json:"name"` // what --confirm must repeat
+	// Versioned says that the storage is known to keep old versions: what is
+	// deleted takes room until they expire.
+	Versioned bool `json:"versioned"`
 }
 
 // Time is a moment in UTC, written with all nine digits of its second.

@@ -17,8 +17,17 @@ type Result struct {
 	FinishedAt         Time            `json:"finishedAt"`
 	// Stopped says why the run did not come to its end; empty when it did.
 	Stopped string `json:"stopped"`
-	// RestartNeeded says that a running registry remembers what is gone.
-	RestartNeeded bool `json:"restartNeeded"`
+	Memory
+}
+
+// Memory is what a registry's cache of descriptors still remembers of what is
+// gone.
+type Memory struct {
+	// Flushed is how many keys were removed from the registry's cache in Redis.
+	Flushed int64 `json:"flushedKeys"`
+	// Remedy says what must still be done before the registry takes writes;
+	// empty where nothing is known to remember anything.
+	Remedy string `json:"remedy"`
 }
 
 // Failure is something that could not be deleted.
@@ -34,7 +43,7 @@ type Outcome struct {
 	MeasuredFreedBytes int64
 	Failed             []Failure
 	Stopped            string
-	RestartNeeded      bool
+	Memory             Memory
 	StartedAt          time.Time
 	FinishedAt         time.Time
 }
@@ -45,7 +54,7 @@ func NewResult(p Plan, o Outcome) Result {
 	return Result{
 		Plan: p, Deleted: o.Deleted, FreedBytes: o.FreedBytes, MeasuredFreedBytes: o.MeasuredFreedBytes,
 		Failed: list(o.Failed), StartedAt: Time{o.StartedAt}, FinishedAt: Time{o.FinishedAt},
-		Stopped: o.Stopped, RestartNeeded: o.RestartNeeded,
+		Stopped: o.Stopped, Memory: o.Memory,
 	}
 }
 

@@ -19,7 +19,7 @@ func ResultText(p *plan.Plan, store Store, o Outcome, view View) []byte {
 		page.limits(p, store)
 	}
 	page.damage(p.Inventory().Problems, mostRows)
-	page.afterwards(o)
+	page.afterwards(store, o)
 	return page.Bytes()
 }
 
@@ -92,11 +92,19 @@ func (p *page) failures(failed []Failure) {
 	}
 }
 
-func (p *page) afterwards(o Outcome) {
-	if !o.RestartNeeded || !o.deletedAny() {
+func (p *page) afterwards(store Store, o Outcome) {
+	if o.Memory.Flushed > 0 {
+		p.prose("%s removed from the registry's cache in Redis.", Count(o.Memory.Flushed, "key"))
+	}
+	if !o.deletedAny() {
 		return
 	}
-	p.gap()
-	p.prose("%s restart the registry or flush its cache before it takes writes again: "+
-		"it may still answer for blobs that are gone.", p.paint(bold, "Next:"))
+	if store.Versioned {
+		p.gap()
+		p.prose("%s the bucket keeps old versions: the room is free when they expire by its lifecycle rules.", p.paint(yellow, "Not yet free:"))
+	}
+	if o.Memory.Remedy != "" {
+		p.gap()
+		p.prose("%s %s.", p.paint(bold, "Next:"), EscapeLine(o.Memory.Remedy))
+	}
 }

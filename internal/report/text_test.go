@@ -79,7 +79,7 @@ func TestColumnsStandBelowEachOther(t *testing.T) {
 func outcome() report.Outcome {
 	return report.Outcome{
 		Deleted:    execute.Deleted{Tags: 1234567, Manifests: 1234567, LayerLinks: 7654321, Blobs: 7654321, Uploads: 12345, Repositories: 1},
-		FreedBytes: 1 << 40, MeasuredFreedBytes: 1 << 39, RestartNeeded: true,
+		FreedBytes: 1 << 40, MeasuredFreedBytes: 1 << 39, Memory: report.Memory{Flushed: 1234, Remedy: "restart the registry"},
 		Failed:    []report.Failure{{Path: "docker/x", Error: "input/output error"}},
 		StartedAt: now, FinishedAt: now.Add(90 * time.Second),
 	}
@@ -96,9 +96,9 @@ func TestResultText(t *testing.T) {
 		{"all", outcome(), []string{
 			"1.0 TiB freed: 1,234,567 images, 1,234,567 tags, 7,654,321 layer links, 7,654,321 blobs, 12,345 uploads, 1 repository deleted in 1m30s.\n",
 			"The volume's free space grew by 512.0 GiB (others may write there too).\n", "Failed: 1 item could not be deleted", "  docker/x\n      input/output error\n",
-			"Next: restart the registry or flush its cache before it takes writes again",
+			"1,234 keys removed from the registry's cache in Redis.\n", "Next: restart the registry.\n",
 		}, []string{"Nothing"}},
-		{"nothing", report.Outcome{RestartNeeded: true}, []string{"There was nothing to delete.\n"}, []string{"restart", "grew"}},
+		{"nothing", report.Outcome{Memory: report.Memory{Remedy: "restart the registry"}}, []string{"There was nothing to delete.\n"}, []string{"restart", "grew"}},
 		{
 			"stopped",
 			report.Outcome{Stopped: "by a signal", Deleted: execute.Deleted{Blobs: 1}, FreedBytes: 5, FinishedAt: now, StartedAt: now},

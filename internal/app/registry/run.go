@@ -27,6 +27,10 @@ type RunRequest struct {
 	Planned func(*plan.Plan)
 	// Named is what a stored plan deletes; nil without one.
 	Named plan.Named
+	// NoLock says that a person keeps other runs away.
+	NoLock bool
+	// PullThrough says that the registry is known to be a pull-through cache.
+	PullThrough bool
 	// Cache keeps manifests from one snapshot to the next; nil: none.
 	Cache registry.ManifestCache
 	// Clock tells when the run starts and ends.
@@ -63,7 +67,7 @@ func Run(ctx context.Context, driver Driver, progress *registry.Progress, req Ru
 	} else if err != nil {
 		return nil, err
 	}
-	lock, err := driver.Lock(ctx, registry.LockFile)
+	lock, err := r.takeLock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +77,19 @@ func Run(ctx context.Context, driver Driver, progress *registry.Progress, req Ru
 	result, err := r.locked(ctx)
 	return result, errors.Join(why(ctx, err), lock.Release(context.WithoutCancel(ctx)))
 }
+
+func (r *run) takeLock(ctx context.Context) (blob.Lock, error) {
+	if r.NoLock {
+		return noLock{}, nil
+	}
+	return r.driver.Lock(ctx, registry.LockFile)
+}
+
+// noLock is the word of a person who keeps other runs away.
+type noLock struct{}
+
+func (noLock) Beat(context.Context) error    { return nil }
+func (noLock) Release(context.Context) error { return nil }
 
 // why says what ended the context, where an error only says that it ended.
 func why(ctx context.Context, err error) error {
@@ -134,6 +151,13 @@ func (r *run) admit(ctx context.Context, found bool) error {
 			guard.ErrUnproven)
 	}
 	return r.recognize(ctx, p)
+}
+
+func (r *run) pullThrough(ctx context.Context) (bool, error) {
+	if r.PullThrough {
+		return true, nil
+	}
+	return r.store.PullThrough(ctx)
 }
 
 // errCache refuses a pull-through cache, which fetches what is asked of it and
@@ -200,7 +224,7 @@ func (r *run) proveFirst(ctx context.Context) (guard.Known, bool, error) {
 	if !r.result.Guarded {
 		return guard.Known{}, false, nil
 	}
-	if cache, err := r.store.PullThrough(ctx); err != nil || cache {
+	if cache, err := r.pullThrough(ctx); err != nil || cache {
 		return guard.Known{}, false, errors.Join(err, errCache(cache))
 	}
 	repository, digest, found, err := r.store.AnyImage(ctx)

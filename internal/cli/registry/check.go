@@ -61,9 +61,13 @@ func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.versions(ctx, driver)
+	cache, giveBack := j.openCache(driver)
+	defer giveBack()
 	shown := j.progress.show(j.App)
-	p, err := app.Check(ctx, registry.New(driver, &j.progress.Progress), j.request())
+	p, err := app.Check(ctx, registry.New(driver, &j.progress.Progress).WithCache(cache), j.request())
 	shown.Stop()
+	j.spent(driver)
 	if err := j.empty(err); err != nil {
 		return nil, err
 	}

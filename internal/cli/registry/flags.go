@@ -10,6 +10,7 @@ import (
 // planFlags are the flags that shape a plan.
 type planFlags struct {
 	storageFlags
+	cache      string
 	owners     cli.List
 	repository cli.List
 	exclude    cli.List
@@ -43,6 +44,7 @@ func (f *planFlags) add(flags *pflag.FlagSet) {
 	f.keepFrom.Kind = "FILE"
 
 	f.storageFlags.add(flags)
+	flags.StringVar(&f.cache, "cache", "", "keep manifests in `DIR`, or off; by default in the user's cache folder, for an object store alone")
 	flags.Var(&f.owners, "owners", "file or folder with what kubectl get -o yaml wrote")
 	flags.Var(&f.keep, "keep", "keep this image, or with no tag and digest this whole repository")
 	flags.Var(&f.keepFrom, "keep-from", "the same from a file, one a line")

@@ -21,6 +21,7 @@ import (
 type job struct {
 	*cli.App
 	storage storage
+	cache   string // a folder, off, or empty
 	choices
 	rules     *rules.Rules // nil: none are in force
 	pins      []pin
@@ -55,7 +56,7 @@ func readJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{App: a, policy: f.policy, rulesIn: "configuration " + a.ConfigPath()}
+	j := &job{App: a, cache: f.cache, policy: f.policy, rulesIn: "configuration " + a.ConfigPath()}
 	j.choices = choices{ownerRules: ownerRules, keep: slices.Clone(f.keep.Items), repository: f.repository.Items, except: f.exclude.Items}
 	if f.location != "" {
 		if j.storage, err = f.storage(a); err != nil {
@@ -175,6 +176,7 @@ func (j *job) warn(p *plan.Plan) {
 	}
 	j.warned = true
 	j.bare(len(p.Inventory().Repositories), p.Inventory().Contents.Blobs(), p.Inventory().Problems)
+	j.warnStorage()
 	switch {
 	case j.rules == nil:
 		j.Note("no owner rules are in force, so every tag is kept (see --owners)")
@@ -189,6 +191,19 @@ func (j *job) warn(p *plan.Plan) {
 	}
 	j.warnScope(p, "--repository", j.policy.Scope.Include)
 	j.warnScope(p, "--exclude", j.policy.Scope.Exclude)
+}
+
+// warnStorage says what is special about the storage.
+func (j *job) warnStorage() {
+	if j.storage.Versioned {
+		j.Note("warning: the bucket keeps old versions: what is deleted takes room until they expire by its lifecycle rules")
+	}
+	if j.storage.own == nil {
+		return
+	}
+	for _, warning := range j.storage.own.Warnings {
+		j.Note("warning: registry configuration: %s", warning)
+	}
 }
 
 // warnOwners shows a few warnings, and all when asked.

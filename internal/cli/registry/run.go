@@ -9,6 +9,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/descriptorcache"
 	"github.com/ebb-io/ebb/internal/execute/guard"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
@@ -21,6 +22,8 @@ type runFlags struct {
 	planFlags
 	registry cli.List
 	offline  bool
+	noLock   bool
+	redis    string
 	plan     string
 	yes      bool
 	confirm  string
@@ -47,6 +50,8 @@ func runCommand(a *cli.App) *cobra.Command {
 	flags.registry.Kind = "URL"
 	cmd.Flags().Var(&flags.registry, "registry", "a registry on this storage, which must prove that it is read-only, one for each replica")
 	cmd.Flags().BoolVar(&flags.offline, "offline", false, "no registry runs on this storage, or it is read-only")
+	cmd.Flags().BoolVar(&flags.noLock, "no-lock", false, "take no lock: you say that nobody else cleans this storage")
+	cmd.Flags().StringVar(&flags.redis, "flush-redis", "", "afterwards remove what the registry's cache remembers from the Redis at `URL`; nothing else in it is touched")
 	cmd.Flags().StringVar(&flags.plan, "plan", "", "delete only what this `FILE` names, which check -o json wrote; - is standard input")
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "do not ask")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "go over a safety limit; the store's `NAME` is the last part of its path")
@@ -84,6 +89,11 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 	name := j.storage.Store.Name
 	if flags.confirm != "" && flags.confirm != name {
 		return nil, cli.Usagef("--confirm %s does not name this store: it is called %s", flags.confirm, name)
+	}
+	if flags.redis != "" {
+		if err := descriptorcache.Check(flags.redis); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--flush-redis: %w", err)}
+		}
 	}
 	j.policy.Confirmed = flags.confirm != ""
 	if !flags.yes && !(a.In.Terminal && a.Err.Terminal) {
@@ -127,7 +137,13 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	request := app.RunRequest{Request: r.request(), Guards: r.guards, Clock: r.Now}
+	r.versions(ctx, driver)
+	cache, giveBack := r.openCache(driver)
+	defer giveBack()
+	request := app.RunRequest{
+		Request: r.request(), Guards: r.guards, Clock: r.Now, Cache: cache,
+		NoLock: r.flags.noLock, PullThrough: r.storage.own != nil && r.storage.own.Upstream != "",
+	}
 	if r.stored != nil {
 		request.Now, request.Named = r.stored.PlannedAt, r.stored.Named
 	}
@@ -138,6 +154,7 @@ func (r *run) run(ctx context.Context) error {
 	r.shown = r.progress.show(r.App)
 	result, err := app.Run(ctx, driver, &r.progress.Progress, request)
 	r.shown.Stop()
+	r.spent(driver)
 	if err = r.empty(err); errors.Is(err, app.ErrLimit) {
 		err = fmt.Errorf("%w: run with --confirm %s if that is right", err, r.confirmation())
 	}
@@ -145,7 +162,8 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	r.warn(result.Plan)
-	return errors.Join(err, r.report(result, err), r.judge(result, err))
+	memory, flushed := r.forget(ctx, result)
+	return errors.Join(err, r.report(result, memory, err), r.judge(result, err), flushed)
 }
 
 // confirmation is what --confirm wants to hear.
@@ -153,11 +171,12 @@ func (r *run) confirmation() string { return report.ShellQuote(r.storage.Store.N
 
 // report writes the result to standard output. Where nothing was begun it
 // shows what would have been done.
-func (r *run) report(result *app.Result, stopped error) error {
+func (r *run) report(result *app.Result, memory report.Memory, stopped error) error {
 	if stopped == nil && !result.Approved {
 		return nil
 	}
 	o := outcome(result, stopped)
+	o.Memory = memory
 	text := func() []byte { return report.ResultText(result.Plan, r.storage.Store, o, r.View(r.Out)) }
 	if errors.Is(stopped, app.ErrLimit) {
 		text = func() []byte { return report.PlanText(result.Plan, r.storage.Store, nil, r.View(r.Out)) }
@@ -195,7 +214,7 @@ func items(phases [][]inventory.Item) int64 {
 func outcome(result *app.Result, stopped error) report.Outcome {
 	o := report.Outcome{
 		Deleted: result.Outcome.Deleted, FreedBytes: result.Outcome.FreedBytes, MeasuredFreedBytes: result.MeasuredFreedBytes,
-		StartedAt: result.StartedAt, FinishedAt: result.FinishedAt, RestartNeeded: result.Guarded,
+		StartedAt: result.StartedAt, FinishedAt: result.FinishedAt,
 	}
 	if stopped != nil {
 		o.Stopped = stopped.Error()

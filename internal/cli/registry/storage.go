@@ -6,6 +6,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/registryconfig"
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -15,6 +16,7 @@ type storage struct {
 	name string // as a person writes it on a command line
 	report.Store
 	place
+	own *registryconfig.Config // nil where the registry's configuration is not known
 }
 
 // place is what differs between a folder and a bucket.
@@ -26,7 +28,8 @@ type place interface {
 	explain(err error) error
 }
 
-// parseStorage reads a path, a file URL or an S3 URL.
+// parseStorage reads a path, a file URL, an S3 URL, or where the registry's own
+// configuration names one.
 func parseStorage(text string, pace float64, environ func() []string) (storage, error) {
 	scheme, _, isURL := strings.Cut(text, ":")
 	switch {
@@ -34,6 +37,8 @@ func parseStorage(text string, pace float64, environ func() []string) (storage, 
 		return storage{}, errNoStorage()
 	case strings.HasPrefix(text, "s3:"):
 		return parseBucket(text, pace)
+	case strings.HasPrefix(text, "config:"):
+		return parseOwn(strings.TrimPrefix(text, "config:"), pace, environ)
 	case strings.HasPrefix(text, "file:"):
 		return parseFileURL(text)
 	case isURL && strings.Contains(text, "://"):

@@ -47,6 +47,7 @@ func (j *job) verify(cmd *cobra.Command, deep bool) error {
 	shown := j.progress.show(j.App)
 	v, err := app.Verify(cmd.Context(), registry.New(driver, &j.progress.Progress), deep)
 	shown.Stop()
+	j.spent(driver)
 	if err := j.empty(err); err != nil {
 		return err
 	}
