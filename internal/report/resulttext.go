@@ -94,7 +94,7 @@ func (p *page) failures(failed []Failure) {
 
 func (p *page) afterwards(store Store, o Outcome) {
 	if o.Memory.Flushed > 0 {
-		p.prose("%s removed from the registry's cache in Redis.", Count(o.Memory.Flushed, "key"))
+		p.prose("%s removed from the registry's cache in Redis.", Count(o.Memory.Flushed, "entry"))
 	}
 	if !o.deletedAny() {
 		return

@@ -96,7 +96,7 @@ func TestResultText(t *testing.T) {
 		{"all", outcome(), []string{
 			"1.0 TiB freed: 1,234,567 images, 1,234,567 tags, 7,654,321 layer links, 7,654,321 blobs, 12,345 uploads, 1 repository deleted in 1m30s.\n",
 			"The volume's free space grew by 512.0 GiB (others may write there too).\n", "Failed: 1 item could not be deleted", "  docker/x\n      input/output error\n",
-			"1,234 keys removed from the registry's cache in Redis.\n", "Next: restart the registry.\n",
+			"1,234 entries removed from the registry's cache in Redis.\n", "Next: restart the registry.\n",
 		}, []string{"Nothing"}},
 		{"nothing", report.Outcome{Memory: report.Memory{Remedy: "restart the registry"}}, []string{"There was nothing to delete.\n"}, []string{"restart", "grew"}},
 		{
