@@ -39,6 +39,18 @@ type garbled struct{ what string }
 
 func (e *garbled) Error() string { return "the server's answer cannot be understood: " + e.what }
 
+// foreign is an answer in another language than S3's.
+type foreign struct {
+	status      int
+	contentType string
+}
+
+func (e *foreign) Error() string {
+	return fmt.Sprintf("%v (it answers with status %d and %s)", errNotS3, e.status, e.contentType)
+}
+
+func (e *foreign) Unwrap() error { return errNotS3 }
+
 // operation is what was asked of the server, and what that needs.
 type operation uint8
 
@@ -146,20 +158,18 @@ func unanswered(err error) error {
 }
 
 // unknown is for answers with a status that says little and a code that Ebb
-// does not know, or none.
+// does not know, or none: the SDK then makes one of the status.
 func unknown(err error) error {
 	status := statusOf(err)
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() != "" && !strings.EqualFold(api.ErrorCode(), "UnknownError") {
-		return fmt.Errorf("the server says %s: %s (status %d)", api.ErrorCode(), api.ErrorMessage(), status)
-	}
 	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) && response.Response != nil && !xmlOrNothing(response.Response.Header.Get("Content-Type")) {
-		return fmt.Errorf("%w (it answers with status %d and %s)", errNotS3, status, response.Response.Header.Get("Content-Type"))
+	if status < http.StatusInternalServerError && errors.As(err, &response) && response.Response != nil {
+		if kind := response.Response.Header.Get("Content-Type"); !xmlOrNothing(kind) {
+			return &foreign{status, kind}
+		}
 	}
-	var body *smithy.DeserializationError
-	if errors.As(err, &body) && status >= http.StatusBadRequest {
-		return fmt.Errorf("%w (it answers with status %d)", errNotS3, status)
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return fmt.Errorf("the server says %s: %s (status %d)", api.ErrorCode(), api.ErrorMessage(), status)
 	}
 	return root(err)
 }
@@ -173,12 +183,15 @@ func xmlOrNothing(contentType string) bool {
 func root(err error) error {
 	var cut *garbled
 	var refused *distrust
+	var other *foreign
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &cut):
 		return cut
 	case errors.As(err, &refused):
 		return refused
+	case errors.As(err, &other):
+		return other
 	case errors.As(err, &api):
 		return api
 	}

@@ -126,7 +126,11 @@ func (c *decoder) read(response *smithyhttp.Response) error {
 	if _, err := c.buffer.ReadFrom(io.LimitReader(response.Body, largestPage)); err != nil {
 		return &garbled{"it was cut: " + err.Error()}
 	}
-	if err := c.raw.parse(c.buffer.Bytes()); err != nil {
+	err := c.raw.parse(c.buffer.Bytes())
+	if kind := response.Header.Get("Content-Type"); err != nil && !xmlOrNothing(kind) {
+		return &foreign{response.StatusCode, kind}
+	}
+	if err != nil {
 		return err
 	}
 	c.raw.date, _ = http.ParseTime(response.Header.Get("Date"))

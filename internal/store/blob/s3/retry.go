@@ -109,6 +109,9 @@ func passing(err error) bool {
 	if errors.As(err, &refused) || untrusted(err) || errors.Is(err, http.ErrSchemeMismatch) {
 		return false
 	}
+	if errors.Is(err, errNotS3) {
+		return false
+	}
 	var cut *garbled
 	if errors.As(err, &cut) {
 		return true

@@ -12,8 +12,9 @@ const (
 	// worthwhile is how many pages a span must be good for: each costs about
 	// half a page, the last one, which is seldom full.
 	worthwhile = 8
-	// overhead is the share of all requests that splitting may add: one in 20.
-	overhead = 20
+	// overhead is how many pages there must be for each request that splitting
+	// may add. Half of them would have been needed all the same.
+	overhead = 18
 	// samplesLeast is how many pages the names of one sample must be good for
 	// to take another one.
 	samplesLeast = 40
@@ -77,7 +78,9 @@ func (s *span) levels(deepest string) int {
 }
 
 // pagesIn is how many pages the span has spent in a frame's directory.
-func (s *span) pagesIn(f *frame) float64 { return float64(s.keys-f.names.before) / pageSize }
+func (s *span) pagesIn(f *frame) float64 {
+	return float64(s.keys-f.names.before) * float64(s.pages) / float64(s.keys)
+}
 
 // hexLeft guesses how many pages a directory of hexadecimal names has left for
 // this span: names of digests are spread evenly. 0 where it cannot be said.
