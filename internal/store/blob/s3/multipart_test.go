@@ -1,0 +1,86 @@
+package s3
+
+import (
+	"errors"
+	iofs "io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ebb-io/ebb/internal/store/blob"
+)
+
+const oneUpload = "<Upload><Key>a/b</Key><UploadId>1</UploadId><Initiated>2024-02-29T23:59:58.000Z</Initiated></Upload>"
+
+// uploads answers to ListMultipartUploads by lists, one after the other, and to
+// ListParts by parts.
+func uploads(t *testing.T, parts []string, lists ...string) *Writable {
+	t.Helper()
+	var list, part atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("uploads") {
+			answer(w, http.StatusOK, "<ListMultipartUploadsResult>"+lists[min(int(list.Add(1)), len(lists))-1]+"</ListMultipartUploadsResult>")
+			return
+		}
+		body := parts[min(int(part.Add(1)), len(parts))-1]
+		if strings.HasPrefix(body, "<?xml") {
+			answer(w, http.StatusNotFound, body)
+			return
+		}
+		answer(w, http.StatusOK, "<ListPartsResult>"+body+"</ListPartsResult>")
+	}))
+	t.Cleanup(server.Close)
+	return open(t, options(server.URL))
+}
+
+// More than one page of uploads, and of parts.
+func TestUnfinishedPages(t *testing.T) {
+	w := uploads(t,
+		[]string{more + "<NextPartNumberMarker>1</NextPartNumberMarker><Part><PartNumber>1</PartNumber><Size>5</Size></Part>", all + "<Part><PartNumber>2</PartNumber><Size>7</Size></Part>", refusal("NoSuchUpload", "x")},
+		more+"<NextKeyMarker>a/b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"+oneUpload,
+		"<EncodingType>url</EncodingType>"+all+strings.Replace(oneUpload, "a/b", "a/%62+c", 1),
+	)
+	found, err := w.Unfinished(t.Context(), "a")
+	if err != nil || len(found) != 1 || found[0].Size != 12 {
+		t.Errorf("%+v, %v, want one of 12 bytes: the other has gone meanwhile", found, err)
+	}
+}
+
+func TestUnfinishedIsNotBelieved(t *testing.T) {
+	marker := "<NextKeyMarker>a/b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
+	tests := []struct {
+		reason string
+		parts  string
+		lists  []string
+	}{
+		{"more, but no way to go on", all, []string{more + oneUpload}},
+		{"the way on leads to the same place", all, []string{more + marker + oneUpload}},
+		{"nothing on whether there is more", all, []string{oneUpload}},
+		{"of another directory", all, []string{all + strings.Replace(oneUpload, "a/b", "b/b", 1)}},
+		{"without an ID", all, []string{all + "<Upload><Key>a/b</Key></Upload>"}},
+		{"parts without an end", more + "<NextPartNumberMarker>1</NextPartNumberMarker><Part><Size>1</Size></Part>", []string{all + oneUpload}},
+	}
+	for _, test := range tests {
+		w := uploads(t, []string{test.parts}, test.lists...)
+		if found, err := w.Unfinished(t.Context(), "a"); err == nil || errors.Is(err, iofs.ErrNotExist) {
+			t.Errorf("%s: %+v, %v", test.reason, found, err)
+		}
+	}
+}
+
+func TestUploadsNotSupported(t *testing.T) {
+	for code, is := range map[string]error{"NotImplemented": errors.ErrUnsupported, "AccessDenied": iofs.ErrPermission} {
+		status := map[string]int{"NotImplemented": 501, "AccessDenied": 403}[code]
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, status, refusal(code, "x")) }))
+		w := open(t, options(server.URL))
+		if _, err := w.Unfinished(t.Context(), ""); !errors.Is(err, is) {
+			t.Errorf("%s: %v", code, err)
+		}
+		if errs := w.Abort(t.Context(), []blob.Unfinished{{Path: "a", ID: "1"}}); len(errs) != 1 || !errors.Is(errs[0], is) {
+			t.Errorf("abort, %s: %v", code, errs)
+		}
+		server.Close()
+	}
+}
