@@ -330,3 +330,31 @@ func TestWorldsOnVersity(t *testing.T) {
 		t.Errorf("content %q, %v", content, err)
 	}
 }
+
+func TestStoreRemovesAndPutsAgain(t *testing.T) {
+	f := objects.NewFake(t)
+	store := f.Store("/root/")
+	write := func(paths ...string) {
+		for _, path := range paths {
+			if err := store.Put(path, []byte(path), time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("a/1", "a/2", "a0", "b", "folder/")
+	if got := pages(t, f.Bucket, nil); len(got) != 4 {
+		t.Fatalf("keys %q, want 4", got)
+	}
+	for _, path := range []string{"a/", "b", "absent", "absent/"} {
+		if err := store.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"root/a0"}) {
+		t.Errorf("left are %q, want a0", got)
+	}
+	write("b", "b")
+	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"root/a0", "root/b"}) {
+		t.Errorf("then there are %q, want b once", got)
+	}
+}
