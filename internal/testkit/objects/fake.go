@@ -167,6 +167,8 @@ func (f *Fake) answer(call Call, w http.ResponseWriter, r *http.Request) {
 		f.list(w, r)
 	case Versioning:
 		writeXML(w, http.StatusOK, versioning{Status: f.status()})
+	case ListUploads:
+		f.listUploads(w, r)
 	case DeleteMany:
 		if refusal := call.refusal(); refusal != "" {
 			WriteError(w, http.StatusBadRequest, refusal, "see the documentation of DeleteObjects")
@@ -203,6 +205,27 @@ func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 		lie(page)
 	}
 	page.Write(w)
+}
+
+// listUploads says that there are none where gofakes3 says that there is no such
+// upload: it does so of a bucket that never had one.
+func (f *Fake) listUploads(w http.ResponseWriter, r *http.Request) {
+	said := record(f.engine, r)
+	if said.Code == http.StatusNotFound {
+		writeXML(w, http.StatusOK, noUploads{Bucket: f.Name, Prefix: r.URL.Query().Get("prefix"), MaxUploads: pageSize})
+		return
+	}
+	copyHeader(w, said)
+	w.WriteHeader(said.Code)
+	_, _ = w.Write(said.Body.Bytes()) // the client may be gone
+}
+
+type noUploads struct {
+	XMLName     xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListMultipartUploadsResult"`
+	Bucket      string
+	Prefix      string `xml:",omitempty"`
+	MaxUploads  int
+	IsTruncated bool
 }
 
 type versioning struct {

@@ -225,6 +225,9 @@ func TestListEncoded(t *testing.T) {
 func TestUploadsInParts(t *testing.T) {
 	onBoth(t, func(t *testing.T, b objects.Bucket) {
 		ctx, client := t.Context(), b.Client()
+		if none := uploads(ctx, t, b, ""); len(none) > 0 {
+			t.Errorf("a new bucket has the uploads %+v", none)
+		}
 		for _, key := range []string{"docker/up/2", "docker/up/1", "other"} {
 			made, err := client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.Name, Key: aws.String(key)})
 			if err != nil {
