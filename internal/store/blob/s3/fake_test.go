@@ -90,7 +90,7 @@ func open(t *testing.T, o Options) *Writable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.again.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	w.Hurry()
 	return w
 }
 

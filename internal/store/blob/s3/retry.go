@@ -36,6 +36,12 @@ type retrier struct {
 
 func newRetrier(send *sender) retrier { return retrier{send: send, sleep: sleep, now: time.Now} }
 
+// Hurry leaves out the pauses before a request is sent again. Tests play long
+// outages with it.
+func (d *Driver) Hurry() {
+	d.again.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
