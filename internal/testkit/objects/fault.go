@@ -45,12 +45,13 @@ func Lose() Fault {
 	}
 }
 
-// CutBody does what was asked, sends half of the answer's body under its full
-// length and closes the connection.
+// CutBody does what was asked, sends the answer's headers and half of its body,
+// and closes the connection.
 func CutBody() Fault {
 	return func(_ Call, right http.Handler, w http.ResponseWriter, r *http.Request) {
 		full := record(right, r)
 		body := full.Body.Bytes()
+		copyHeader(w, full)
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(full.Code)
 		_, _ = w.Write(body[:len(body)/2])

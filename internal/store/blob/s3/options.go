@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -108,7 +109,10 @@ func (o Options) client(ctx context.Context) (*sdk.Client, *sender, error) {
 }
 
 func (o Options) load(transport *awshttp.BuildableClient) []func(*config.LoadOptions) error {
-	load := []func(*config.LoadOptions) error{config.WithHTTPClient(transport)}
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(transport),
+		config.WithLogger(logging.Nop{}), // else it warns on the process's standard error
+	}
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
 	}
