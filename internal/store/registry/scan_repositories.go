@@ -201,14 +201,15 @@ func (s *scan) repositoryLink(link, target string) {
 }
 
 // failRepository notes a folder of which nothing, or not all, was shown: some
-// of a repository may have been seen before its listing broke off.
+// of a repository may have been seen before its listing broke off. An object
+// store's listing goes through all repositories, and may break off in any.
 func (s *scan) failRepository(path string, err error) {
 	p := placeOf(path)
 	s.locked(func() {
 		s.report(path, inventory.NotListed, err.Error())
 		s.unlisted = true
 		if p.part == "" {
-			s.brokenOff[p.repository] = true
+			s.brokenOff = append(s.brokenOff, path)
 		} else if p.repository != "" {
 			s.repository(p.repository).Unlisted = true
 		}

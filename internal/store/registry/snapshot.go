@@ -46,7 +46,7 @@ type scan struct {
 
 	mu           sync.Mutex
 	repositories map[string]*inventory.Repository
-	brokenOff    map[string]bool // names whose folder could not be listed to its end
+	brokenOff    []string        // folders of names that could not be listed to their end
 	shared       map[string]bool // repositories that share a part of themselves
 	tagged       map[string]bool // repositories with a folder of tags
 	tags         []tagName
@@ -62,7 +62,7 @@ type scan struct {
 func newScan(s *Store) *scan {
 	return &scan{
 		Store: s, repositories: map[string]*inventory.Repository{}, aliases: map[string]string{},
-		stored: map[inventory.ID][]inventory.ID{}, brokenOff: map[string]bool{}, tagged: map[string]bool{}, shared: map[string]bool{}, uploads: map[uploadName]int{},
+		stored: map[inventory.ID][]inventory.ID{}, tagged: map[string]bool{}, shared: map[string]bool{}, uploads: map[uploadName]int{},
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *scan) inventory() *inventory.Inventory {
 	inv.Repositories = make([]inventory.Repository, len(names))
 	_ = each(context.Background(), len(names), s.readers, func(_ context.Context, i int) error {
 		r := s.repositories[names[i]]
-		r.Unlisted = r.Unlisted || s.brokenOff[r.Name] || s.shared[r.Name]
+		r.Unlisted = r.Unlisted || within(repositoryDir(r.Name), s.brokenOff) || s.shared[r.Name]
 		s.order(r)
 		inv.Repositories[i] = *r
 		return nil

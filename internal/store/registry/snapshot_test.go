@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -72,6 +73,57 @@ func TestSnapshotReadsNothingTwice(t *testing.T) {
 		}
 		if len(inv.Problems) > 0 || inv.Images() != repositoryCount*(imageCount+1) || inv.Contents.Blobs() != blobs {
 			t.Errorf("%s: %d images, %d blobs, %v", name, inv.Images(), inv.Contents.Blobs(), inv.Problems)
+		}
+	}
+}
+
+// breaking is an object store whose listing of repositories breaks off before a
+// path: all that it can say is where it was listing.
+type breaking struct {
+	*mem.Store
+	before, told string
+}
+
+func (breaking) InFlight() int { return 1 }
+
+func (b breaking) Walk(ctx context.Context, dir string, v blob.Visitor) error {
+	if dir != world.Root+"/repositories" {
+		return b.Store.Walk(ctx, dir, v)
+	}
+	file := v.File
+	v.File = func(e blob.Entry) {
+		if e.Path < b.before {
+			file(e)
+		}
+	}
+	err := b.Store.Walk(ctx, dir, v)
+	v.Fail(b.told, errors.New("it broke off"))
+	return err
+}
+
+// Where a listing of many repositories breaks off, a part of one may have been
+// seen: its layer links and not what needs them. Nothing there is judged.
+func TestListingThatBreaksOff(t *testing.T) {
+	for told, want := range map[string]map[string]bool{
+		world.Root + "/repositories":            {"team/r0": true, "team/r1": true, "team/r2": true},
+		world.RepositoryPath("team"):            {"team/r0": true, "team/r1": true, "team/r2": true},
+		world.RepositoryPath("team/r1"):         {"team/r1": true},
+		world.RepositoryPath("team/r1/_layers"): {"team/r1": true},
+	} {
+		store := mem.New()
+		plain(world.New(world.Mem(store)))
+		inv, err := registry.New(breaking{store, world.RepositoryPath("team/r1") + "/_manifests", told}, nil).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, r := range inv.Repositories {
+			if r.Unlisted {
+				got[r.Name] = true
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || !inv.Unlisted {
+			t.Errorf("%s: doubt about all %t, and about repositories (-want +got):\n%s", told, inv.Unlisted, diff)
 		}
 	}
 }
