@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +29,7 @@ type Fake struct {
 	clock      func() time.Time
 	latency    time.Duration
 	versioning string
+	pageSize   int // of listings, at most; zero is S3's
 	rules      []rule
 	calls      []Call
 	inFlight   int
@@ -74,6 +77,10 @@ func (f *Fake) SetLatency(latency time.Duration) { f.set(func() { f.latency = la
 // SetVersioning is what the bucket answers when asked whether it keeps old
 // versions: "Enabled", "Suspended" or nothing. It keeps none whatever it says.
 func (f *Fake) SetVersioning(status string) { f.set(func() { f.versioning = status }) }
+
+// SetPageSize makes pages of listings shorter than S3's 1,000 keys, as servers
+// may, so that a small storage takes many.
+func (f *Fake) SetPageSize(n int) { f.set(func() { f.pageSize = n }) }
 
 // Inject makes a fault of every request that when is true of, from now on. Of
 // many rules the first that is true holds.
@@ -196,7 +203,9 @@ func (c Call) refusal() string {
 }
 
 func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
-	page, err := ListPage(f.Name, r.URL.Query(), f.backend.shelf)
+	query := r.URL.Query()
+	f.shorten(query)
+	page, err := ListPage(f.Name, query, f.backend.shelf)
 	if err != nil {
 		WriteError(w, http.StatusBadRequest, "InvalidArgument", err.Error())
 		return
@@ -226,6 +235,14 @@ type noUploads struct {
 	Prefix      string `xml:",omitempty"`
 	MaxUploads  int
 	IsTruncated bool
+}
+
+func (f *Fake) shorten(query url.Values) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if n, err := maxKeys(query); err == nil && f.pageSize > 0 {
+		query.Set("max-keys", strconv.Itoa(min(n, f.pageSize)))
+	}
 }
 
 type versioning struct {

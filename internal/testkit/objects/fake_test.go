@@ -58,6 +58,18 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+func TestShortPages(t *testing.T) {
+	f := objects.NewFake(t)
+	put(t, f.Bucket, "a", "b", "c")
+	f.SetPageSize(2)
+	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"a", "b", "|", "c"}) {
+		t.Errorf("pages %q", got)
+	}
+	if got := pages(t, f.Bucket, func(i *s3.ListObjectsV2Input) { i.MaxKeys = aws.Int32(1) }); len(got) != 5 {
+		t.Errorf("pages of one %q", got)
+	}
+}
+
 func TestInFlight(t *testing.T) {
 	f := objects.NewFake(t)
 	f.SetLatency(20 * time.Millisecond)
