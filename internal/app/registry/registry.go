@@ -77,22 +77,16 @@ func look(ctx context.Context, store *registry.Store) (inv *inventory.Inventory,
 // lasts.
 func plausible(inv *inventory.Inventory) error {
 	blobs, images := inv.Contents.Blobs(), inv.Images()
+	unseen := slices.IndexFunc(inv.Problems, func(p inventory.Problem) bool { return p.Code == inventory.NotListed })
 	switch {
-	case inv.Unlisted && (blobs == 0 || images == 0 || !slices.ContainsFunc(inv.Repositories, readable)):
-		unseen := firstUnseen(inv.Problems)
-		return fmt.Errorf("%w: %s: %s", ErrIncomplete, unseen.Path, unseen.Detail)
+	case unseen >= 0 && (blobs == 0 || images == 0 || !slices.ContainsFunc(inv.Repositories, readable)):
+		return fmt.Errorf("%w: %s: %s", ErrIncomplete, inv.Problems[unseen].Path, inv.Problems[unseen].Detail)
 	case blobs > 0 && !slices.ContainsFunc(inv.Repositories, readable):
 		return fmt.Errorf("%w: the storage holds %d blobs and not one readable repository: is a volume not mounted?", ErrIncomplete, blobs)
 	case blobs == 0 && images > 0:
 		return fmt.Errorf("%w: the storage holds %d images and not one blob: is a volume not mounted?", ErrIncomplete, images)
 	}
 	return nil
-}
-
-// firstUnseen is a problem that hides a part of the storage; there is one.
-func firstUnseen(problems []inventory.Problem) inventory.Problem {
-	i := slices.IndexFunc(problems, func(p inventory.Problem) bool { return p.Code == inventory.NotListed })
-	return problems[max(i, 0)]
 }
 
 func readable(r inventory.Repository) bool { return !r.Unlisted }

@@ -110,7 +110,7 @@ func (b bucket) explain(err error) error {
 	var locked *blob.LockedError
 	if errors.As(err, &locked) {
 		var lock *lockError
-		return told{whoIsAtWork(b.name, locked, errors.As(err, &lock) && lock.unlock), err}
+		return told{whoIsAtWork("s3://"+path.Join(b.options.Bucket, b.options.Prefix), b.name, locked, errors.As(err, &lock) && lock.unlock), err}
 	}
 	return err
 }

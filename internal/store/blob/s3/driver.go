@@ -97,6 +97,9 @@ func (d *Driver) identify(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if strings.Contains(err.Error(), "no EC2 IMDS role found") { // the last place to look, and no mistake
+			return errNoCredentials
+		}
 		return fmt.Errorf("%w: %w", errNoCredentials, err)
 	}
 	return nil

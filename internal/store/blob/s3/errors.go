@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -126,7 +127,8 @@ func (d *Driver) known(op operation, code string) error {
 		return iofs.ErrNotExist
 	case "AccessDenied", "AllAccessDisabled", "Forbidden", "AccountProblem":
 		return d.forbidden(op)
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidClientTokenId", "TokenRefreshRequired":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidClientTokenId", "TokenRefreshRequired",
+		"XAdminUserNotFound": // versitygw's, with status 404
 		return fmt.Errorf("%w (%s)", errRefused, code)
 	case "RequestTimeTooSkewed":
 		return errClock
@@ -144,7 +146,10 @@ func (d *Driver) forbidden(op operation) error {
 func unanswered(err error) error {
 	var dns *net.DNSError
 	var network *net.OpError
+	var sent *url.Error
 	switch {
+	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+		return fmt.Errorf("%w: it does not speak HTTP", errNotS3)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%w: it speaks http and not https", errNotS3)
 	case untrusted(err):
@@ -153,6 +158,8 @@ func unanswered(err error) error {
 		return fmt.Errorf("%w: %w", errUnreachable, dns)
 	case errors.As(err, &network):
 		return fmt.Errorf("%w: %w", errUnreachable, network)
+	case errors.As(err, &sent):
+		return fmt.Errorf("%w: %w", errUnreachable, sent.Err)
 	}
 	return root(err)
 }

@@ -31,6 +31,7 @@ func TestProbe(t *testing.T) {
 		{"may not list", 403, "", refusal("AccessDenied", "x"), "s3:ListBucket on bucket bucket for prefix pre/", iofs.ErrPermission, 1},
 		{"may not, and not said in S3's words", 403, "Content-Type: text/html", "<html>", "s3:ListBucket", iofs.ErrPermission, 1},
 		{"key unknown", 403, "", refusal("InvalidAccessKeyId", "x"), "credentials are refused", errRefused, 1},
+		{"key unknown to versitygw", 404, "", refusal("XAdminUserNotFound", "x"), "credentials are refused", errRefused, 1},
 		{"secret wrong", 403, "", refusal("SignatureDoesNotMatch", "x"), "credentials are refused", errRefused, 1},
 		{"token old", 400, "", refusal("ExpiredToken", "x"), "credentials are refused", errRefused, 1},
 		{"clock", 403, "", refusal("RequestTimeTooSkewed", "x"), "set the clock", errClock, 1},
