@@ -23,8 +23,8 @@ import (
 	"github.com/ebb-io/ebb/test/bench/fixture"
 )
 
-// open is a driver for a bucket.
-func open(t *testing.T, b objects.Bucket, root string) *s3.Writable {
+// open is a driver for what lies below root in a bucket.
+func open(t *testing.T, b objects.Bucket) *s3.Writable {
 	t.Helper()
 	d, err := s3.OpenWritable(t.Context(), s3.Options{
 		Bucket: b.Name, Prefix: root, Endpoint: b.Endpoint, Region: b.Region, AccessKey: b.AccessKey, SecretKey: b.SecretKey,
@@ -39,7 +39,7 @@ func open(t *testing.T, b objects.Bucket, root string) *s3.Writable {
 func filled(t *testing.T, shape fixture.Shape, now time.Time) *objects.Fake {
 	t.Helper()
 	f := objects.NewFake(t)
-	if err := fixture.Fill(t.Context(), f.Store("reg"), shape, now); err != nil {
+	if err := fixture.Fill(t.Context(), f.Store(root), shape, now); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -88,7 +88,7 @@ func TestRequests(t *testing.T) {
 			f := filled(t, c.shape, now)
 			tags, manifests := c.shape.Summary().Images-c.shape.Summary().Untagged, c.shape.Summary().Images
 			listed := pages(len(f.Objects()))
-			driver, store := open(t, f.Bucket, "reg"), cached(t)
+			driver, store := open(t, f.Bucket), cached(t)
 
 			f.SetLatency(20 * time.Millisecond)
 			p := check(t, driver, store, untagged(now))
@@ -193,7 +193,7 @@ func phaseRequests(phase []inventory.Item) int {
 // looked at before they go.
 func TestRequestsForTags(t *testing.T) {
 	f := objects.NewFake(t)
-	w := world.New(f.Store("reg"))
+	w := world.New(f.Store(root))
 	w.Image("vi/prod/web", world.Tag(uidWeb))
 	for n := range 3 {
 		for i := range 300 {
@@ -203,7 +203,7 @@ func TestRequestsForTags(t *testing.T) {
 	q := trial.Ask(trial.Owners(t, owners), w.Now())
 	q.Policy.MaxDeleteShare = policy.Share(100)
 	request := app.Request{Owners: func(context.Context) (refs.Set, error) { return q.Owners, nil }, Policy: q.Policy, Now: q.Now}
-	driver, store := open(t, f.Bucket, "reg"), cached(t)
+	driver, store := open(t, f.Bucket), cached(t)
 	check(t, driver, store, request)
 	f.Reset()
 	check(t, driver, store, request)
@@ -223,10 +223,10 @@ func TestRequestsForTags(t *testing.T) {
 // large bucket needs, such as splitting its listing, costs a small one nothing.
 func TestRequestsOfATinyBucket(t *testing.T) {
 	f := objects.NewFake(t)
-	w := world.New(f.Store("reg"), world.At(time.Now()))
+	w := world.New(f.Store(root), world.At(time.Now()))
 	w.Image("apps/web", world.Tag("v1"))
 	w.Image("apps/web", world.Tag("v2"), world.ConfigText("v2"))
-	sh := newShell(t, f.Bucket, "reg")
+	sh := newShell(t, f.Bucket, root)
 
 	got := sh.must(t, "check", "-v", "--cache", "off")
 	want := map[string]int{
@@ -249,7 +249,7 @@ func TestRequestsOfATinyBucket(t *testing.T) {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
 	f.Reset()
-	readOnly := objects.Registry(t, f.Bucket, "reg", true)
+	readOnly := objects.Registry(t, f.Bucket, root, true)
 	got = sh.must(t, "run", "-v", "--cache", "off", "--registry", readOnly.URL(), "--yes")
 	// A pull-through cache's file is looked for, and an image by which the registry is recognized: one page, one manifest.
 	if note := fmt.Sprintf("ebb: the storage was sent %d requests\n", sum(want)+1+2); !strings.Contains(got.err, note) {

@@ -60,26 +60,46 @@ func TestRefusals(t *testing.T) {
 		fault  objects.Fault
 		told
 	}{
-		{"no such bucket", objects.Always(), objects.Answer(http.StatusNotFound, "NoSuchBucket"),
-			told{1, []string{"s3://images/reg", "no such bucket"}, 1}},
-		{"no list", objects.Operation(objects.List), denied,
-			told{1, []string{"s3:ListBucket", "images", "reg/"}, 1}},
-		{"no get", objects.Operation(objects.Get), denied,
-			told{10, []string{"the view is incomplete", "s3:GetObject on images/reg/*"}, 60}},
-		{"no put, of the lock", objects.Operation(objects.Put), denied,
-			told{1, []string{"s3:PutObject on images/reg/*", ".ebb-lock"}, 6}},
-		{"no delete", objects.Both(objects.Operation(objects.DeleteMany), below), objects.KeyErrors("AccessDenied", func(string) bool { return true }),
-			told{3, []string{"s3:DeleteObject on images/reg/*"}, 80}},
-		{"another region", objects.Always(), elsewhere,
-			told{1, []string{"in region eu-west-9", "eu-test-1"}, 1}},
-		{"clocks apart", objects.Always(), objects.Answer(http.StatusForbidden, "RequestTimeTooSkewed"),
-			told{1, []string{"clock"}, 1}},
-		{"an unknown key", objects.Always(), objects.Answer(http.StatusForbidden, "InvalidAccessKeyId"),
-			told{1, []string{"credentials are refused"}, 1}},
-		{"no conditional writes", objects.Operation(objects.Put), objects.Answer(http.StatusNotImplemented, "NotImplemented"),
-			told{1, []string{"conditional writes", "--no-lock"}, 8}},
-		{"conditions that are ignored", objects.Operation(objects.Put), unconditionally,
-			told{1, []string{"conditional writes", "--no-lock"}, 8}},
+		{
+			"no such bucket", objects.Always(), objects.Answer(http.StatusNotFound, "NoSuchBucket"),
+			told{1, []string{"s3://images/reg", "no such bucket"}, 1},
+		},
+		{
+			"no list", objects.Operation(objects.List), denied,
+			told{1, []string{"s3:ListBucket", "images", "reg/"}, 1},
+		},
+		{
+			"no get", objects.Operation(objects.Get), denied,
+			told{10, []string{"the view is incomplete", "s3:GetObject on images/reg/*"}, 60},
+		},
+		{
+			"no put, of the lock", objects.Operation(objects.Put), denied,
+			told{1, []string{"s3:PutObject on images/reg/*", ".ebb-lock"}, 6},
+		},
+		{
+			"no delete", objects.Both(objects.Operation(objects.DeleteMany), below), objects.KeyErrors("AccessDenied", func(string) bool { return true }),
+			told{3, []string{"s3:DeleteObject on images/reg/*"}, 80},
+		},
+		{
+			"another region", objects.Always(), elsewhere,
+			told{1, []string{"in region eu-west-9", "eu-test-1"}, 1},
+		},
+		{
+			"clocks apart", objects.Always(), objects.Answer(http.StatusForbidden, "RequestTimeTooSkewed"),
+			told{1, []string{"clock"}, 1},
+		},
+		{
+			"an unknown key", objects.Always(), objects.Answer(http.StatusForbidden, "InvalidAccessKeyId"),
+			told{1, []string{"credentials are refused"}, 1},
+		},
+		{
+			"no conditional writes", objects.Operation(objects.Put), objects.Answer(http.StatusNotImplemented, "NotImplemented"),
+			told{1, []string{"conditional writes", "--no-lock"}, 8},
+		},
+		{
+			"conditions that are ignored", objects.Operation(objects.Put), unconditionally,
+			told{1, []string{"conditional writes", "--no-lock"}, 8},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
@@ -226,7 +246,7 @@ func TestHeldLock(t *testing.T) {
 	w := newTown(t)
 	sh := newShell(t, w.fake.Bucket, root)
 	before := len(w.fake.Objects())
-	if _, err := open(t, w.fake.Bucket, root).Lock(t.Context(), world.Root+"/.ebb-lock"); err != nil {
+	if _, err := open(t, w.fake.Bucket).Lock(t.Context(), world.Root+"/.ebb-lock"); err != nil {
 		t.Fatal(err)
 	}
 	oneSentence(t, w.runAll(t, sh), told{code: 11, words: []string{"another run is at work", "ebb registry unlock --storage 's3://images/reg?"}})
@@ -247,7 +267,7 @@ func TestHeldLock(t *testing.T) {
 func TestSilentLock(t *testing.T) {
 	w := newTown(t)
 	sh := newShell(t, w.fake.Bucket, root)
-	if _, err := open(t, w.fake.Bucket, root).Lock(t.Context(), world.Root+"/.ebb-lock"); err != nil {
+	if _, err := open(t, w.fake.Bucket).Lock(t.Context(), world.Root+"/.ebb-lock"); err != nil {
 		t.Fatal(err)
 	}
 	w.fake.SetClock(func() time.Time { return time.Now().Add(11 * time.Minute) })

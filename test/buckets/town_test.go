@@ -65,9 +65,8 @@ func unlimited() policy.Policy {
 	return p
 }
 
-func (w *town) keeps(image world.Image, tags ...string) world.Image {
+func (w *town) keeps(image world.Image, tags ...string) {
 	w.keep = append(w.keep, refsOf(image, tags)...)
-	return image
 }
 
 func (w *town) loses(image world.Image, tags ...string) world.Image {
@@ -134,7 +133,7 @@ func (w *town) left() []string {
 
 func (w *town) run(t *testing.T) (*app.Result, error) {
 	t.Helper()
-	d := open(t, w.fake.Bucket, root)
+	d := open(t, w.fake.Bucket)
 	d.Hurry()
 	if err := d.Probe(t.Context()); err != nil {
 		return nil, err
