@@ -150,7 +150,7 @@ func (r *run) run(ctx context.Context) error {
 	if !r.flags.yes {
 		request.Approve = func(p *plan.Plan) (bool, error) { return r.ask(ctx, p) }
 	}
-	request.Planned = func(p *plan.Plan) { r.progress.toDelete.Store(items(p.Steps(nil))) }
+	request.Planned = func(p *plan.Plan) { r.progress.Expect(items(p.Steps(nil))) }
 	r.shown = r.progress.show(r.App)
 	result, err := app.Run(ctx, driver, &r.progress.Progress, request)
 	r.shown.Stop()

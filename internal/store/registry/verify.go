@@ -24,7 +24,9 @@ const hashers = 8
 func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
 	links := linksOf(inv)
+	s.progress.begin(Links, int64(len(links)))
 	err := each(ctx, len(links), s.readers, func(ctx context.Context, i int) error {
+		defer s.progress.done.Add(1)
 		link := links[i]
 		d := inv.Contents.Digest(link.id)
 		return v.link(ctx, link.folder(inv.Repositories[link.repository].Name, d)+"/link", d)
@@ -36,6 +38,7 @@ func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]in
 // match their digest. The only error is the context's.
 func (s *Store) VerifyContents(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
+	s.progress.begin(Hashing, s.progress.bytes.Load())
 	err := each(ctx, inv.Contents.Blobs(), hashers, func(ctx context.Context, i int) error {
 		return v.content(ctx, inv.Contents.Digest(inventory.ID(i)))
 	})
@@ -139,6 +142,6 @@ type counter struct {
 
 func (c counter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
-	c.progress.Bytes.Add(int64(n))
+	c.progress.done.Add(int64(n))
 	return n, err
 }
