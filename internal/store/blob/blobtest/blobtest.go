@@ -21,6 +21,13 @@ type Fixture struct {
 	Deleter blob.Deleter // nil: the driver only reads
 	Volume  blob.Volume  // nil: there is no file system
 	Locker  blob.Locker  // nil: the driver does not lock
+	Writer  blob.Writer  // nil: the driver does not put; what is put is looked at through Reader
+
+	// Multipart, Aborter and Begin are nil where there are no uploads in parts.
+	Multipart blob.Multipart
+	Aborter   blob.Aborter
+	// Begin begins an upload in parts past the driver, with one part of data.
+	Begin func(path string, data []byte)
 
 	// Rival is another driver of the same storage, as another process has it.
 	Rival blob.Locker
@@ -49,6 +56,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 	groups := map[string]map[string]func(*testing.T, Fixture){
 		"walk": walkTests, "read": readTests, "delete": deleteTests,
 		"volume": volumeTests, "lock": lockTests,
+		"write": writeTests, "multipart": multipartTests,
 	}
 	has := map[string]func(Fixture) bool{
 		"walk":   func(f Fixture) bool { return f.Reader != nil },
@@ -56,6 +64,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 		"delete": func(f Fixture) bool { return f.Deleter != nil },
 		"volume": func(f Fixture) bool { return f.Volume != nil },
 		"lock":   func(f Fixture) bool { return f.Locker != nil },
+		"write":  func(f Fixture) bool { return f.Writer != nil },
+
+		"multipart": func(f Fixture) bool { return f.Multipart != nil },
 	}
 	for group, tests := range groups {
 		if !has[group](fresh(t)) {

@@ -58,7 +58,7 @@ func TestConformanceWriting(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blobtest.Fixture {
 		root := t.TempDir()
 		f, w := on(t, root), writable(t, root)
-		f.Reader, f.Deleter, f.Volume, f.Locker, f.Rival = w, w, w, w, writable(t, root)
+		f.Reader, f.Deleter, f.Volume, f.Locker, f.Writer, f.Rival = w, w, w, w, w, writable(t, root)
 		return f
 	})
 }
@@ -95,5 +95,8 @@ func TestReaderCannotWrite(t *testing.T) {
 	}
 	if _, ok := reader.(blob.Locker); ok {
 		t.Error("the reading driver locks")
+	}
+	if _, ok := reader.(blob.Writer); ok {
+		t.Error("the reading driver writes")
 	}
 }

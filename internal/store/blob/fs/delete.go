@@ -18,7 +18,7 @@ import (
 // of a share, few enough to leave a disk to those who pull.
 const removers = 8
 
-// Writable reads, deletes and locks a storage. It is safe for concurrent use.
+// Writable reads, deletes, locks and mends a storage. It is safe for concurrent use.
 type Writable struct {
 	*Driver
 	now      func() time.Time
@@ -30,6 +30,7 @@ var (
 	_ blob.Deleter = (*Writable)(nil)
 	_ blob.Volume  = (*Writable)(nil)
 	_ blob.Locker  = (*Writable)(nil)
+	_ blob.Writer  = (*Writable)(nil)
 )
 
 // OpenWritable is Open for a storage that may be deleted from.

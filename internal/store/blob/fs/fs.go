@@ -2,9 +2,10 @@
 // volume of a cluster, an NFS share.
 //
 // A Driver only reads, there is no method on it that changes anything. A
-// Writable also deletes and locks. Neither creates, changes or moves a file,
-// the lock file apart; neither removes a directory that holds anything, goes
-// above its root by a path it was given, or takes a failure for absence.
+// Writable also deletes, locks and puts. But for Put, which only a repair calls,
+// neither creates, changes or moves a file, the lock file apart; neither removes
+// a directory that holds anything, goes above its root by a path it was given,
+// or takes a failure for absence.
 //
 // Symbolic links are followed as a registry follows them, to files and to
 // directories, inside of the root and outside.
@@ -27,6 +28,7 @@ import (
 var (
 	errDangling     = errors.New("symbolic link leads nowhere (is a volume not mounted?)")
 	errNotDirectory = errors.New("not a directory")
+	errNotFile      = errors.New("something that is no file is in its place")
 	errNotRegular   = errors.New("neither a file nor a directory")
 )
 

@@ -13,7 +13,7 @@ import (
 
 func fixture(s *Store) blobtest.Fixture {
 	return blobtest.Fixture{
-		Reader: s, Deleter: s, Volume: s, Locker: s, Rival: s,
+		Reader: s, Deleter: s, Volume: s, Locker: s, Rival: s, Writer: s.Writable(),
 		Put:    s.Put,
 		Remove: func(path string) { s.Delete(context.Background(), []string{path}) },
 		Exists: func(path string) bool { return slices.Contains(s.Paths(), path) },

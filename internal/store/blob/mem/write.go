@@ -58,6 +58,24 @@ func (s *Store) compact() {
 	s.keys = slices.DeleteFunc(slices.Clone(s.keys), gone)
 }
 
+// Writable is a store as a repair has it: its Put is that of blob.Writer.
+type Writable struct{ *Store }
+
+var _ blob.Writer = Writable{}
+
+// Writable returns the store with the Put that drivers have.
+func (s *Store) Writable() Writable { return Writable{s} }
+
+// Put makes or replaces an object, stamped by the store's clock. The data is
+// copied.
+func (w Writable) Put(ctx context.Context, path string, data []byte) error {
+	if err := w.check(ctx, path); err != nil {
+		return err
+	}
+	w.Store.Put(path, data, w.now())
+	return nil
+}
+
 // Sync has nothing to wait for.
 func (s *Store) Sync(ctx context.Context) error { return ctx.Err() }
 
