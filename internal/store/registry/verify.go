@@ -6,13 +6,11 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
-	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
 // hashers is how many contents are hashed at once: hashing is bound by the
@@ -22,11 +20,12 @@ const hashers = 8
 // VerifyLinks reads every revision and layer link and returns those that do
 // not hold their digest. The only error is the context's.
 func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
-	v := &verifier{Store: s}
-	err := each(ctx, len(inv.Repositories), readers, func(ctx context.Context, i int) error {
-		return v.links(ctx, inv, &inv.Repositories[i])
-	})
-	return inventory.SortProblems(v.problems), err
+	faults, err := s.faultyLinks(ctx, inv)
+	problems := make([]inventory.Problem, 0, len(faults))
+	for _, f := range faults {
+		problems = append(problems, inventory.Problem{Path: f.Path, Code: inventory.LinkDamaged, Detail: f.Detail})
+	}
+	return inventory.SortProblems(problems), err
 }
 
 // VerifyContents hashes every blob and returns those whose content does not
@@ -47,43 +46,6 @@ type verifier struct {
 
 func (v *verifier) report(path string, code inventory.ProblemCode, detail string) {
 	v.do(func() { v.problems = append(v.problems, inventory.Problem{Path: path, Code: code, Detail: detail}) })
-}
-
-func (v *verifier) links(ctx context.Context, inv *inventory.Inventory, r *inventory.Repository) error {
-	for _, img := range r.Images {
-		if !img.Linked {
-			continue
-		}
-		d := inv.Contents.Digest(img.ID)
-		if err := v.link(ctx, revisionDir(r.Name, d)+"/link", d); err != nil {
-			return err
-		}
-	}
-	for _, link := range r.Layers {
-		d := inv.Contents.Digest(link.ID)
-		if mayBeRenamed(d) {
-			continue // the snapshot has read it
-		}
-		if err := v.link(ctx, layerDir(r.Name, d)+"/link", d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *verifier) link(ctx context.Context, path string, want image.Digest) error {
-	content, _, err := blob.ReadFile(ctx, v.reader, path, linkLimit)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		v.report(path, inventory.LinkDamaged, err.Error())
-	case len(content) == 0:
-		v.report(path, inventory.LinkDamaged, empty)
-	case string(content) != want.String():
-		v.report(path, inventory.LinkDamaged, fmt.Sprintf("it holds %q", content))
-	}
-	return nil
 }
 
 func (v *verifier) content(ctx context.Context, d image.Digest) error {
