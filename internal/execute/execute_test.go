@@ -171,9 +171,11 @@ func TestNothingIsDeletedWithoutProof(t *testing.T) {
 		run  func(works int) execute.Run
 		late int // phases that are done when it fails for the first time
 	}{
-		{"guard", func(works int) execute.Run { return execute.Run{Guard: failing(works, refused)} }, 0},
-		{"lock", func(works int) execute.Run { return execute.Run{Beat: failing(works, refused)} }, 0},
-		{"sync", func(works int) execute.Run { return execute.Run{Sync: failing(works, refused)} }, 1},
+		{"guard", func(works int) execute.Run {
+			return execute.Run{Proofs: execute.Proofs{Guard: failing(works, refused)}}
+		}, 0},
+		{"lock", func(works int) execute.Run { return execute.Run{Proofs: execute.Proofs{Beat: failing(works, refused)}} }, 0},
+		{"sync", func(works int) execute.Run { return execute.Run{Proofs: execute.Proofs{Sync: failing(works, refused)}} }, 1},
 	} {
 		for works := range phases {
 			store := &recorder{}

@@ -51,8 +51,10 @@ type Stray struct {
 // which no file lies but strays, at any depth.
 type Folder struct {
 	Path       string
-	Repository string // empty: it lies among the blobs, or above repositories
-	Tag        string // of a tag
+	Repository string // whose it is; empty: it lies among the blobs
+	// Above says that no repository has its name or lies below it.
+	Above bool
+	Tag   string // of a tag
 	// Inside are the folders below it, and itself.
 	Inside  []string
 	ModTime Time // when one of them was last touched

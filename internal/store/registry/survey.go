@@ -157,7 +157,8 @@ func (v *survey) addName(ctx context.Context, result *inventory.Survey, path str
 		result.Bare[strings.TrimPrefix(path, repositories+"/")] = v.touched(ctx, append(n.inside, path))
 	case !n.part && !n.holds && !v.aboveRepository(path):
 		result.Folders = append(result.Folders, inventory.Folder{
-			Path: path, Inside: []string{path}, ModTime: v.touched(ctx, []string{path}),
+			Path: path, Repository: strings.TrimPrefix(path, repositories+"/"), Above: true,
+			Inside: []string{path}, ModTime: v.touched(ctx, []string{path}),
 		})
 	}
 }
