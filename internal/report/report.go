@@ -24,6 +24,7 @@ const (
 	KindResult       = "Result"
 	KindVerification = "Verification"
 	KindExplanation  = "Explanation"
+	KindRepair       = "Repair"
 )
 
 // Kind is what every document begins with.

@@ -78,7 +78,7 @@ func (s storage) open() (*fs.Driver, error) {
 	return d, s.explain(err)
 }
 
-// openWritable is for run and unlock.
+// openWritable is for run, repair and unlock.
 func (s storage) openWritable() (writable, error) {
 	if err := s.look(); err != nil {
 		return writable{}, err

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -74,8 +75,11 @@ func linkState(content []byte, want image.Digest, err error) (inventory.LinkStat
 	if torn(string(content), want) {
 		state = inventory.LinkTorn
 	}
-	if len(content) == 0 {
+	switch {
+	case len(content) == 0:
 		detail = empty
+	case len(bytes.Trim(content, "\x00")) == 0:
+		detail = fmt.Sprintf("it holds %d zeros", len(content))
 	}
 	return state, detail
 }

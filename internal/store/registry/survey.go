@@ -130,10 +130,17 @@ func (v *survey) result(ctx context.Context, inv *inventory.Inventory, faults []
 		f.ModTime = v.touched(ctx, f.Inside)
 		result.Folders = append(result.Folders, *f)
 	}
-	for _, path := range sortedKeys(v.names) {
-		v.addName(ctx, result, path, v.names[path])
+	for path, n := range v.names {
+		if n.part && !n.owns {
+			result.Bare[strings.TrimPrefix(path, repositories+"/")] = v.touched(ctx, append(n.inside, path))
+		}
+	}
+	for _, f := range v.above() {
+		f.ModTime = v.touched(ctx, f.Inside)
+		result.Folders = append(result.Folders, f)
 	}
 	slices.SortFunc(result.Faults, func(a, b inventory.LinkFault) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(result.Folders, func(a, b inventory.Folder) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortFunc(result.Strays, func(a, b inventory.Stray) int { return strings.Compare(a.Path, b.Path) })
 	return result, ctx.Err()
 }
@@ -150,17 +157,24 @@ func (v *survey) unseenOf(inv *inventory.Inventory) map[string]bool {
 	return unseen
 }
 
-// addName adds a repository in which no file lies, or a folder above none.
-func (v *survey) addName(ctx context.Context, result *inventory.Survey, path string, n *nameFolder) {
-	switch {
-	case n.part && !n.owns:
-		result.Bare[strings.TrimPrefix(path, repositories+"/")] = v.touched(ctx, append(n.inside, path))
-	case !n.part && !n.holds && !v.aboveRepository(path):
-		result.Folders = append(result.Folders, inventory.Folder{
-			Path: path, Repository: strings.TrimPrefix(path, repositories+"/"), Above: true,
-			Inside: []string{path}, ModTime: v.touched(ctx, []string{path}),
-		})
+// above are the folders in which no file and no repository lies, each with those
+// below it.
+func (v *survey) above() []inventory.Folder {
+	var found []inventory.Folder
+	at := map[string]int{} // where a folder stands, or the one above that it went to
+	for _, path := range sortedKeys(v.names) {
+		if n := v.names[path]; n.part || n.holds || v.aboveRepository(path) {
+			continue
+		}
+		i, inside := at[parentOf(path)]
+		if !inside {
+			i = len(found)
+			found = append(found, inventory.Folder{Path: path, Repository: strings.TrimPrefix(path, repositories+"/"), Above: true})
+		}
+		at[path] = i
+		found[i].Inside = append(found[i].Inside, path)
 	}
+	return found
 }
 
 // aboveRepository tells whether a repository that holds nothing lies below: it
