@@ -170,7 +170,7 @@ func TestRepairFailsEveryReadOnDisk(t *testing.T) {
 	ops := rehearsal.Ops()
 	slices.SortFunc(ops, func(a, b fault.Op) int { return compare(a, b) })
 	for i, op := range slices.Compact(ops) {
-		if !long() && i%4 != 0 {
+		if !long() && i%16 != 0 {
 			continue
 		}
 		failing := r.copy(t, dir)

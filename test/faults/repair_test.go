@@ -299,8 +299,14 @@ func memView(t *testing.T, store *mem.Store) trial.View {
 	return v
 }
 
+// complainer is a test, or a property.
+type complainer interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // mended proves that what was whole is whole, and that no content was invented.
-func mended(t *testing.T, before *trial.Known, after trial.View) {
+func mended(t complainer, before *trial.Known, after trial.View) {
 	t.Helper()
 	for _, ref := range before.Refs() {
 		if !before.Whole(ref) {
