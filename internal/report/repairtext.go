@@ -98,12 +98,15 @@ func (p *page) repairFailures(r Repair) {
 // is lost by it.
 func (p *page) losses(r Repair) {
 	for _, kind := range []struct {
-		kind      repair.Kind
-		noun, why string
+		kind            repair.Kind
+		noun, why, many string
 	}{
-		{repair.RemoveTag, "tag", "what each names is gone from the storage"},
-		{repair.RemoveRevision, "image", "the manifest of each is gone from the storage"},
-		{repair.RemoveLayerLink, "layer link", "the blob of each is gone, and no image of the repository needs it"},
+		{repair.RemoveTag, "tag", "the manifest behind it is gone from the storage", "the manifests behind them are gone from the storage"},
+		{repair.RemoveRevision, "image", "its manifest is gone from the storage", "their manifests are gone from the storage"},
+		{
+			repair.RemoveLayerLink, "layer link", "its blob is gone from the storage, and no image of its repository needs it",
+			"their blobs are gone from the storage, and no image of their repositories needs them",
+		},
 	} {
 		var rows []RepairAction
 		for _, a := range r.Actions {
@@ -115,7 +118,7 @@ func (p *page) losses(r Repair) {
 			continue
 		}
 		p.gap()
-		p.prose("%s, %s: %s. %s: %s.", p.paint(yellow, string(kind.kind)), Count(len(rows), kind.noun), kind.why,
+		p.prose("%s, %s: %s. %s: %s.", p.paint(yellow, string(kind.kind)), Count(len(rows), kind.noun), phrase(len(rows) == 1, kind.why, kind.many),
 			phrase(r.Applied, "Lost", "Would be lost"), rows[0].Loses)
 		shown := p.shown(len(rows), mostRows)
 		for _, a := range rows[:shown] {
