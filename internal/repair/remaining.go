@@ -69,10 +69,10 @@ func (b *builder) remedy(p inventory.Problem) string {
 // stand in it, but whoever wrote something else may have had a reason, and the
 // right to a content that is gone is of no use.
 func linkRemedy(f *inventory.LinkFault) string {
-	switch {
-	case f.State == inventory.LinkForeign:
+	switch f.State {
+	case inventory.LinkForeign:
 		return "it holds something else than its path says: find out who wrote it, then push the image again"
-	case f.State == inventory.LinkUnread:
+	case inventory.LinkUnread:
 		return "see to permissions, mounts and the disk; it is not touched"
 	}
 	return "restore the blob that its path names and repair again, or push the image again"

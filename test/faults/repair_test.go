@@ -20,7 +20,7 @@ import (
 
 const (
 	uuid    = ".0198c9a2-7b1e-7c3d-9f4a-1234567890ab.tmp" // as distribution v3.1 ends a name
-	ebbTemp = "/.ebb-ABCDEFGHIJKLMNOPQRSTUVWXYZ.tmp" // as Ebb's own driver names one
+	ebbTemp = "/.ebb-ABCDEFGHIJKLMNOPQRSTUVWXYZ.tmp"      // as Ebb's own driver names one
 )
 
 // ruin is a world with one of every damage, and what a repair makes of it.

@@ -117,7 +117,7 @@ func (r *mending) show(cmd *cobra.Command) error {
 		return err
 	}
 	r.warnOf(p)
-	if err := r.print(p, r.next(cmd, p), report.Repaired{StartedAt: started, FinishedAt: r.Now()}); err != nil {
+	if err := r.print(p, r.next(cmd), report.Repaired{StartedAt: started, FinishedAt: r.Now()}); err != nil {
 		return err
 	}
 	switch {
@@ -185,7 +185,7 @@ func (r *mending) warnOf(p *repair.Plan) {
 }
 
 // next is the command that does what was shown.
-func (r *mending) next(cmd *cobra.Command, p *repair.Plan) []string {
+func (r *mending) next(cmd *cobra.Command) []string {
 	words := []string{"ebb", "registry", "repair"}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
