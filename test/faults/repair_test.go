@@ -56,6 +56,7 @@ func newRuin(store world.Store) *ruin {
 	r.links(base)
 	r.layers(base)
 	r.strays(base)
+	r.hollow()
 	return r
 }
 
@@ -90,6 +91,22 @@ func (r *ruin) lostNames(base world.Blob) {
 	r.mends(repair.RemoveLayerLink, dirOf(world.LayerLink("lost/all", all.Layers[0])))
 	r.mends(repair.RemoveLayerLink, dirOf(world.LayerLink("lost/all", all.Config)))
 	r.mends(repair.RemoveFolder, world.RepositoryPath("lost/all"))
+}
+
+// hollow are repositories that lose their only image, and still hold something.
+func (r *ruin) hollow() {
+	for _, name := range []string{"hollow/odd", "hollow/upload", "hollow/tag"} {
+		image := r.Image(name, world.ConfigText(name))
+		r.RemoveBlob(image.Digest)
+		r.RemoveBlob(image.Config)
+		r.mends(repair.RemoveRevision, dirOf(world.RevisionLink(name, image.Digest)))
+		r.mends(repair.RemoveLayerLink, dirOf(world.LayerLink(name, image.Config)))
+	}
+	r.File(world.RepositoryPath("hollow/odd")+"/_layers/note", "somebody's")
+	r.Upload("hollow/upload", "0aa8ed90-upload", r.Now().Add(-30*day), "half")
+	r.Tag("hollow/tag", "v1", world.Digest("anything"))
+	r.EmptyTagLink("hollow/tag", "v1")
+	r.remains("TagUnread", world.TagLink("hollow/tag", "v1"))
 }
 
 // links are files that do not hold their digest.
@@ -154,6 +171,10 @@ func (r *ruin) layers(base world.Blob) {
 	r.remains("BlobMissing", world.BlobPath(torn.Layers[1]))
 	r.remains("LinkDamaged", world.LayerLink("layers/torn", torn.Layers[1]))
 
+	r.Image("layers/long", world.Layers(r.Layer("long and lost", world.SHA512Alias)), world.ConfigText("long"), world.Tag("v1"))
+	r.RemoveBlob(world.Digest("long and lost")) // both links that lead to it are needed
+	r.remains("BlobMissing", world.BlobPath(world.Digest("long and lost")))
+
 	doubt := r.Image("layers/doubt", world.Layers(base), world.ConfigText("doubt"), world.Tag("v1"))
 	r.OrphanLayerLink("layers/doubt", world.Digest("who knows"))
 	r.CorruptBlob(doubt.Digest)
@@ -175,6 +196,7 @@ func (r *ruin) strays(base world.Blob) {
 	}
 	for _, path := range []string{
 		world.LayerLink("strays", image.Config) + ".tmp", world.LayerLink("strays", image.Config) + strings.ToUpper(uuid),
+		dirOf(world.LayerLink("strays", image.Config)) + "/old-link" + uuid,
 		dirOf(world.LayerLink("strays", image.Config)) + "/data" + uuid, world.BlobPath(image.Config) + uuid + ".bak",
 		world.RepositoryPath("strays") + "/_manifests/tags/v1/link" + uuid,
 	} {
