@@ -184,7 +184,8 @@ func TestLeftovers(t *testing.T) {
 			"a folder with a young file",
 			inventory.Survey{
 				Folders: []inventory.Folder{{Path: "b", ModTime: at(time.Hour)}}, Strays: []inventory.Stray{{Path: "b/x", ModTime: at(0)}},
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"a folder with an old file goes after it",

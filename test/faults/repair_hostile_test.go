@@ -245,6 +245,12 @@ func TestRepairScope(t *testing.T) {
 			t.Errorf("out of scope: %s %s", a.Kind, a.Path)
 		}
 	}
+	young := r.Image("hollow/young", world.ConfigText("young"))
+	r.RemoveBlob(young.Digest)
+	r.RemoveBlob(young.Config)
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(world.LayerLink("hollow/young", world.Digest("coming")))), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	d = damages(r.Now())
 	d.LeftoverAge = 1000 * day
 	if p, err = app.PlanRepair(t.Context(), registry.New(open(t, dir), nil), d); err != nil {
