@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,5 +201,19 @@ func TestRepairOfItsOwnRemains(t *testing.T) {
 		if _, err := os.Stat(path); os.IsNotExist(err) != c.gone {
 			t.Errorf("%v old: %v", c.age, err)
 		}
+	}
+}
+
+// backdate gives every folder an age.
+func backdate(t *testing.T, dir string, at time.Time) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, at, at)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

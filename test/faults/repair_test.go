@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -230,20 +229,6 @@ func (r *ruin) folders(t *testing.T, dir string) {
 	r.mends(repair.RemoveFolder, filepath.Dir(world.BlobPath(world.Digest("never finished"))))
 	r.mends(repair.RemoveFolder, dirOf(world.RevisionLink("strays", world.Digest("never finished"))))
 	backdate(t, dir, r.Now().Add(-300*day))
-}
-
-// backdate gives every folder an age.
-func backdate(t *testing.T, dir string, at time.Time) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
-		}
-		return os.Chtimes(path, at, at)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func damages(now time.Time) app.Damages {
