@@ -93,18 +93,20 @@ func (p *page) failures(failed []Failure) {
 }
 
 func (p *page) afterwards(store Store, o Outcome) {
-	if o.Memory.Flushed > 0 {
-		p.prose("%s removed from the registry's cache in Redis.", Count(o.Memory.Flushed, "entry"))
-	}
-	if !o.deletedAny() {
-		return
-	}
-	if store.Versioned {
+	if store.Versioned && o.deletedAny() {
 		p.gap()
 		p.prose("%s the bucket keeps old versions: the room is free when they expire by its lifecycle rules.", p.paint(yellow, "Not yet free:"))
 	}
-	if o.Memory.Remedy != "" {
+	p.memory(o.Memory, o.deletedAny())
+}
+
+// memory says what the registry still remembers, if anything is gone.
+func (p *page) memory(m Memory, gone bool) {
+	if m.Flushed > 0 {
+		p.prose("%s removed from the registry's cache in Redis.", Count(m.Flushed, "entry"))
+	}
+	if m.Remedy != "" && gone {
 		p.gap()
-		p.prose("%s %s.", p.paint(bold, "Next:"), EscapeLine(o.Memory.Remedy))
+		p.prose("%s %s.", p.paint(bold, "Next:"), EscapeLine(m.Remedy))
 	}
 }
