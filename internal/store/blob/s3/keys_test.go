@@ -153,7 +153,8 @@ func drawKeys(rt *rapid.T) []string {
 	tops := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(name, 0, 3), func(n []string) string { return strings.Join(n, "/") }), 1, 6).Draw(rt, "tops")
 	var keys []string
 	for _, top := range tops {
-		for _, rest := range rapid.SliceOfN(rapid.SliceOfN(name, 1, 2), 0, 80).Draw(rt, "below") {
+		least := rapid.SampledFrom([]int{0, 0, 40, 120}).Draw(rt, "least") // crowds are split
+		for _, rest := range rapid.SliceOfN(rapid.SliceOfN(name, 1, 2), least, least+40).Draw(rt, "below") {
 			keys = append(keys, strings.TrimPrefix(top+"/"+strings.Join(rest, "/"), "/"))
 		}
 	}
