@@ -35,18 +35,16 @@ func (p *page) freed(plan *plan.Plan, o Outcome) {
 	if o.Stopped != "" {
 		p.prose("%s the run did not come to its end. Run again: it goes on where this one stopped.", p.paint(yellow, "Stopped:"))
 	}
-	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan.Deletions(nil)) { // else more stays than the plan keeps
+	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan) { // else more stays than the plan keeps
 		p.prose("%s %s.", Count(plan.Totals.Keep, "image"), phrase(plan.Totals.Keep == 1, "stays", "stay"))
 	}
 }
 
-func revisions(phases [][]inventory.Item) int {
+func revisions(p *plan.Plan) int {
 	n := 0
-	for _, phase := range phases {
-		for _, item := range phase {
-			if item.Kind == inventory.Revision {
-				n++
-			}
+	for item := range p.Items() {
+		if item.Kind == inventory.Revision {
+			n++
 		}
 	}
 	return n
