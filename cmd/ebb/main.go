@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	delayCollection()
+	manageMemory()
 	ctx := cli.WithSignals(context.Background())
 	os.Exit(cli.Main(ctx, cli.Process{
 		Args:    os.Args[1:],

@@ -31,6 +31,7 @@ var worlds = map[string]func(*world.World){
 		w.EmptyTagLink("apps/web", "v0")                            // a tag that can not be read
 		w.CorruptBlob(world.Digest("config of apps/web linux/arm")) // only --deep sees it
 	},
+	"mendable":  mendable,
 	"odd":       func(w *world.World) { w.Schema1("legacy", "v1") },
 	"empty":     func(*world.World) {},
 	"lostfound": func(w *world.World) { w.File("lost+found/#12", "") },
@@ -78,6 +79,18 @@ func application(w *world.World) {
 	v1 := w.Index("apps/web", []world.Image{platform("amd64"), platform("arm")}, world.Tag("v1"))
 	w.CosignTag("apps/web", v1.Digest, ".sig")
 	w.Image("apps/web", world.Tag("v0"), world.Layers(w.Layer(world.Random(12, 20<<10))))
+}
+
+// mendable has what a repair mends without a person, beside what is whole.
+func mendable(w *world.World) {
+	machines(w)
+	base := w.Layer(world.Random(11, 80<<10))
+	gone := w.Image("apps/web", world.Layers(base), world.ConfigText("gone"), world.Tag("gone"))
+	w.RemoveBlob(gone.Digest)
+	empty := w.Image("apps/web", world.Layers(base), world.ConfigText("empty"), world.Tag("empty"))
+	w.EmptyRevisionLink("apps/web", empty.Digest)
+	w.OrphanLayerLink("apps/web", world.Digest("gone long ago"))
+	w.File(world.RevisionLink("apps/web", empty.Digest)+".0198c9a2-7b1e-7c3d-9f4a-1234567890ab.tmp", "left")
 }
 
 // hostile has names that a terminal would obey.

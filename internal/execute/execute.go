@@ -20,17 +20,22 @@ type Store interface {
 	Delete(ctx context.Context, items []inventory.Item) []error
 }
 
-// Run is what a plan needs to be carried out. Every function may be nil.
+// Run is what a plan needs to be carried out.
 type Run struct {
 	Store Store
-	// Batch is how many items are deleted between two looks at the lock and at
-	// the context, few enough to stop within a moment; zero: a whole phase.
-	Batch int
+	Proofs
+}
+
+// Proofs stand around each phase of writing. Every function may be nil.
+type Proofs struct {
 	// Guard proves that the registry takes no writes.
 	Guard func(ctx context.Context) error
 	// Beat proves that the lock is still held.
 	Beat func(ctx context.Context) error
-	// Sync returns when what was deleted will stay deleted.
+	// Batch is how many items are dealt with between two looks at the lock and
+	// at the context, few enough to stop within a moment; zero: a whole phase.
+	Batch int
+	// Sync returns when what was done will stay done.
 	Sync func(ctx context.Context) error
 }
 
@@ -82,40 +87,41 @@ func (r Run) Do(ctx context.Context, p *plan.Plan) Outcome {
 }
 
 func (r Run) phase(ctx context.Context, items []inventory.Item, out *Outcome) error {
+	return Phase(ctx, r.Proofs, items, func(ctx context.Context, items []inventory.Item) {
+		for i, err := range r.Store.Delete(ctx, items) {
+			if err != nil {
+				out.Failed = append(out.Failed, Failure{Item: items[i], Err: err})
+				continue
+			}
+			out.count(items[i])
+		}
+	})
+}
+
+// Phase does something with all items, a batch at a time, under the proofs. When
+// ctx ends, the batch in hand is finished.
+func Phase[T any](ctx context.Context, p Proofs, items []T, do func(ctx context.Context, batch []T)) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if err := call(ctx, r.Guard); err != nil {
+	if err := call(ctx, p.Guard); err != nil {
 		return err
 	}
-	size := r.Batch
+	size := p.Batch
 	if size == 0 {
 		size = len(items)
 	}
 	for batch := range slices.Chunk(items, size) {
-		if err := r.batch(ctx, batch, out); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := call(ctx, p.Beat); err != nil {
 			return err
 		}
+		do(context.WithoutCancel(ctx), batch)
 	}
-	if err := call(context.WithoutCancel(ctx), r.Sync); err != nil {
-		return fmt.Errorf("sync after deleting: %w", err)
-	}
-	return nil
-}
-
-func (r Run) batch(ctx context.Context, items []inventory.Item, out *Outcome) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := call(ctx, r.Beat); err != nil {
-		return err
-	}
-	for i, err := range r.Store.Delete(context.WithoutCancel(ctx), items) {
-		if err != nil {
-			out.Failed = append(out.Failed, Failure{Item: items[i], Err: err})
-			continue
-		}
-		out.count(items[i])
+	if err := call(context.WithoutCancel(ctx), p.Sync); err != nil {
+		return fmt.Errorf("sync after writing: %w", err)
 	}
 	return nil
 }

@@ -171,9 +171,11 @@ func TestNothingIsDeletedWithoutProof(t *testing.T) {
 		run  func(works int) execute.Run
 		late int // phases that are done when it fails for the first time
 	}{
-		{"guard", func(works int) execute.Run { return execute.Run{Guard: failing(works, refused)} }, 0},
-		{"lock", func(works int) execute.Run { return execute.Run{Beat: failing(works, refused)} }, 0},
-		{"sync", func(works int) execute.Run { return execute.Run{Sync: failing(works, refused)} }, 1},
+		{"guard", func(works int) execute.Run {
+			return execute.Run{Proofs: execute.Proofs{Guard: failing(works, refused)}}
+		}, 0},
+		{"lock", func(works int) execute.Run { return execute.Run{Proofs: execute.Proofs{Beat: failing(works, refused)}} }, 0},
+		{"sync", func(works int) execute.Run { return execute.Run{Proofs: execute.Proofs{Sync: failing(works, refused)}} }, 1},
 	} {
 		for works := range phases {
 			store := &recorder{}
@@ -232,7 +234,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 	store := &recorder{}
 	beat := func(context.Context) error { beats++; return nil }
-	execute.Run{Store: store, Batch: 1, Beat: beat}.Do(t.Context(), p)
+	execute.Run{Store: store, Proofs: execute.Proofs{Batch: 1, Beat: beat}}.Do(t.Context(), p)
 	if beats != items || len(store.calls) != items {
 		t.Errorf("%d beats and %d calls for %d items", beats, len(store.calls), items)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/ebb-io/ebb/internal/inventory"
@@ -34,17 +35,28 @@ func (p *Plan) Deletions(stays Stays) [][]inventory.Item {
 	return phases
 }
 
+// Items are those of Deletions, one by one and in no order of time: a list of a
+// million would take more room than the plan.
+func (p *Plan) Items() iter.Seq[inventory.Item] {
+	return func(yield func(inventory.Item) bool) {
+		more := true
+		p.sweep(nil, func(_ int, item inventory.Item) {
+			more = more && (item.Residue || yield(item))
+		})
+	}
+}
+
 // Swept tells of each blob, by its ID, whether the plan deletes it.
 func (p *Plan) Swept() []bool {
 	swept := make([]bool, p.inv.Contents.Blobs())
-	p.sweep(nil, func(_ int, item inventory.Item) {
-		if (item.Kind != inventory.Blob && item.Kind != inventory.ManifestBlob) || item.Residue {
-			return
+	for item := range p.Items() {
+		if item.Kind != inventory.Blob && item.Kind != inventory.ManifestBlob {
+			continue
 		}
 		if id, ok := p.inv.Contents.Find(item.Digest); ok && int(id) < len(swept) {
 			swept[id] = true
 		}
-	})
+	}
 	return swept
 }
 
@@ -53,17 +65,6 @@ func (p *Plan) Nothing() bool {
 	nothing := true
 	p.sweep(nil, func(int, inventory.Item) { nothing = false })
 	return nothing
-}
-
-// Size is what the items' deletion frees, in bytes of content.
-func Size(phases [][]inventory.Item) int64 {
-	total := int64(0)
-	for _, phase := range phases {
-		for _, item := range phase {
-			total += item.Size
-		}
-	}
-	return total
 }
 
 // phases is how many there are: a tag's three, one for each level of

@@ -7,14 +7,13 @@ import "github.com/ebb-io/ebb/internal/plan"
 func AskText(p *plan.Plan, store Store, view View) []byte {
 	page := &page{View: view}
 	page.Quiet = false
-	phases := p.Deletions(nil)
 	const mostGroups, mostProblems = 10, 3
-	page.capped(groupTable(goes(p, phases)), mostGroups)
+	page.capped(groupTable(goes(p)), mostGroups)
 	page.limits(p, store)
 	page.damage(p.Inventory().Problems, mostProblems)
 	page.gap()
 	all := stored(p.Inventory())
-	page.prose("%s of %s (%s) will be freed: %s.", page.paint(bold, Size(plan.Size(phases))), Size(all),
-		percent(plan.Size(phases), all), counted(p.Totals.Images, phases))
+	page.prose("%s of %s (%s) will be freed: %s.", page.paint(bold, Size(p.Totals.ReclaimableBytes)), Size(all),
+		percent(p.Totals.ReclaimableBytes, all), counted(p))
 	return page.Bytes()
 }

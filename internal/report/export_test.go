@@ -4,7 +4,7 @@ import "github.com/ebb-io/ebb/internal/plan"
 
 // SumRows adds up the table of what goes.
 func SumRows(p *plan.Plan) (bytes int64, images int) {
-	for _, g := range goes(p, p.Deletions(nil)) {
+	for _, g := range goes(p) {
 		bytes += g.bytes
 		images += g.images
 	}

@@ -28,14 +28,14 @@ const (
 
 // goes sums up what a plan deletes, by repository, the largest first. The
 // groups' bytes add up to what the plan reclaims.
-func goes(p *plan.Plan, phases [][]inventory.Item) []*group {
+func goes(p *plan.Plan) []*group {
 	g := grouping{
 		inv: p.Inventory(), swept: make([]int64, p.Inventory().Contents.Len()), users: map[inventory.ID]*group{},
 		byName: map[string]*group{},
 		shared: &group{title: sharedTitle, reasons: map[reason.Code]int{}},
 		orphan: &group{title: orphanTitle, reasons: map[reason.Code]int{}},
 	}
-	revisions := g.steps(phases)
+	revisions := g.items(p)
 	g.decisions(p, revisions)
 	g.attribute()
 	return g.sorted()
@@ -59,29 +59,27 @@ func (g *grouping) group(repository string) *group {
 	return found
 }
 
-// steps notes contents, uploads and empty repositories, and answers with the
+// items notes contents, uploads and empty repositories, and answers with the
 // images that go.
-func (g *grouping) steps(phases [][]inventory.Item) map[inventory.Item]bool {
+func (g *grouping) items(p *plan.Plan) map[inventory.Item]bool {
 	revisions := map[inventory.Item]bool{}
-	for _, phase := range phases {
-		for _, item := range phase {
-			switch item.Kind {
-			case inventory.Revision:
-				revisions[item] = true
-			case inventory.ManifestBlob, inventory.Blob:
-				if id, ok := g.inv.Contents.Find(item.Digest); ok {
-					g.swept[id] = item.Size + 1
-				}
-			case inventory.UploadFolder, inventory.UnfinishedUpload:
-				upload := g.orphan
-				if item.Repository != "" {
-					upload = g.group(item.Repository)
-				}
-				upload.bytes += item.Size
-				upload.reasons[reason.AbandonedUpload]++
-			case inventory.RepositoryFolder:
-				g.empty(item.Repository)
+	for item := range p.Items() {
+		switch item.Kind {
+		case inventory.Revision:
+			revisions[item] = true
+		case inventory.ManifestBlob, inventory.Blob:
+			if id, ok := g.inv.Contents.Find(item.Digest); ok {
+				g.swept[id] = item.Size + 1
 			}
+		case inventory.UploadFolder, inventory.UnfinishedUpload:
+			upload := g.orphan
+			if item.Repository != "" {
+				upload = g.group(item.Repository)
+			}
+			upload.bytes += item.Size
+			upload.reasons[reason.AbandonedUpload]++
+		case inventory.RepositoryFolder:
+			g.empty(item.Repository)
 		}
 	}
 	return revisions

@@ -16,13 +16,12 @@ const mostRows = 20
 // stands against it, what is damaged, and what to type next.
 func PlanText(p *plan.Plan, store Store, next []string, view View) []byte {
 	page := &page{View: view}
-	phases := p.Deletions(nil)
-	page.summary(p, phases)
-	page.goes(p, phases)
+	page.summary(p)
+	page.goes(p)
 	page.keeps(p)
 	page.limits(p, store)
 	page.damage(p.Inventory().Problems, mostRows)
-	if len(next) > 0 && !view.Quiet && !isEmpty(phases) {
+	if len(next) > 0 && !view.Quiet && !isEmpty(p) {
 		page.gap()
 		for _, line := range next {
 			page.line("%s", line)
@@ -31,24 +30,22 @@ func PlanText(p *plan.Plan, store Store, next []string, view View) []byte {
 	return page.Bytes()
 }
 
-func isEmpty(phases [][]inventory.Item) bool {
-	for _, phase := range phases {
-		if len(phase) > 0 {
-			return false
-		}
+func isEmpty(p *plan.Plan) bool {
+	for range p.Items() {
+		return false
 	}
 	return true
 }
 
-func (p *page) summary(plan *plan.Plan, phases [][]inventory.Item) {
+func (p *page) summary(plan *plan.Plan) {
 	t := plan.Totals
-	if isEmpty(phases) {
+	if isEmpty(plan) {
 		p.prose("%s of %s%s", p.paint(green, "Nothing can be reclaimed"), Size(t.Bytes),
 			phrase(t.Images == 0, ": there are no images.", "."))
 	} else {
 		all := stored(plan.Inventory())
 		p.prose("%s of %s (%s) can be reclaimed: %s.", p.paint(bold, Size(t.ReclaimableBytes)), Size(all),
-			percent(t.ReclaimableBytes, all), counted(t.Images, phases))
+			percent(t.ReclaimableBytes, all), counted(plan))
 	}
 	if t.Keep > 0 {
 		p.prose("%s %s: %s.", Count(t.Keep, "image"), phrase(t.Keep == 1, "stays", "stay"), p.whyKept(plan))
@@ -75,16 +72,14 @@ func stored(inv *inventory.Inventory) int64 {
 
 // counted says how much goes: images and uploads, and where neither does, the
 // little that else is to be tidied up.
-func counted(images int, phases [][]inventory.Item) string {
+func counted(p *plan.Plan) string {
 	counts := map[inventory.ItemKind]int{}
-	for _, phase := range phases {
-		for _, item := range phase {
-			counts[item.Kind]++
-		}
+	for item := range p.Items() {
+		counts[item.Kind]++
 	}
 	var parts []string
 	if n := counts[inventory.Revision]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", Number(int64(n)), Count(images, "image")))
+		parts = append(parts, fmt.Sprintf("%s of %s", Number(int64(n)), Count(p.Totals.Images, "image")))
 	}
 	for _, other := range []struct {
 		kind inventory.ItemKind
@@ -128,12 +123,12 @@ func (p *page) whyKept(plan *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *page) goes(plan *plan.Plan, phases [][]inventory.Item) {
+func (p *page) goes(plan *plan.Plan) {
 	if p.Wide {
-		p.images(plan, phases)
+		p.images(plan, true)
 		return
 	}
-	p.groups(goes(plan, phases))
+	p.groups(goes(plan))
 }
 
 func (p *page) groups(groups []*group) {
@@ -176,7 +171,7 @@ func (g *group) why() string {
 // keeps lists what stays, when asked.
 func (p *page) keeps(plan *plan.Plan) {
 	if p.Wide {
-		p.images(plan, nil)
+		p.images(plan, false)
 		return
 	}
 	if !p.Verbose {

@@ -25,6 +25,7 @@ const (
 	KindVerification = "Verification"
 	KindExplanation  = "Explanation"
 	KindUsage        = "Usage"
+	KindRepair       = "Repair"
 )
 
 // Kind is what every document begins with.

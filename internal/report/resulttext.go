@@ -35,18 +35,16 @@ func (p *page) freed(plan *plan.Plan, o Outcome) {
 	if o.Stopped != "" {
 		p.prose("%s the run did not come to its end. Run again: it goes on where this one stopped.", p.paint(yellow, "Stopped:"))
 	}
-	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan.Deletions(nil)) { // else more stays than the plan keeps
+	if o.Stopped == "" && o.Deleted.Manifests == revisions(plan) { // else more stays than the plan keeps
 		p.prose("%s %s.", Count(plan.Totals.Keep, "image"), phrase(plan.Totals.Keep == 1, "stays", "stay"))
 	}
 }
 
-func revisions(phases [][]inventory.Item) int {
+func revisions(p *plan.Plan) int {
 	n := 0
-	for _, phase := range phases {
-		for _, item := range phase {
-			if item.Kind == inventory.Revision {
-				n++
-			}
+	for item := range p.Items() {
+		if item.Kind == inventory.Revision {
+			n++
 		}
 	}
 	return n
@@ -93,18 +91,20 @@ func (p *page) failures(failed []Failure) {
 }
 
 func (p *page) afterwards(store Store, o Outcome) {
-	if o.Memory.Flushed > 0 {
-		p.prose("%s removed from the registry's cache in Redis.", Count(o.Memory.Flushed, "entry"))
-	}
-	if !o.deletedAny() {
-		return
-	}
-	if store.Versioned {
+	if store.Versioned && o.deletedAny() {
 		p.gap()
 		p.prose("%s the bucket keeps old versions: the room is free when they expire by its lifecycle rules.", p.paint(yellow, "Not yet free:"))
 	}
-	if o.Memory.Remedy != "" {
+	p.memory(o.Memory, o.deletedAny())
+}
+
+// memory says what the registry still remembers, if anything is gone.
+func (p *page) memory(m Memory, gone bool) {
+	if m.Flushed > 0 {
+		p.prose("%s removed from the registry's cache in Redis.", Count(m.Flushed, "entry"))
+	}
+	if m.Remedy != "" && gone {
 		p.gap()
-		p.prose("%s %s.", p.paint(bold, "Next:"), EscapeLine(o.Memory.Remedy))
+		p.prose("%s %s.", p.paint(bold, "Next:"), EscapeLine(m.Remedy))
 	}
 }

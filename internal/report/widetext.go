@@ -11,8 +11,8 @@ import (
 )
 
 // images lists every image that goes, the largest first, and what else goes;
-// or, without phases, every image that stays, by name.
-func (p *page) images(plan *plan.Plan, phases [][]inventory.Item) {
+// or every image that stays, by name.
+func (p *page) images(plan *plan.Plan, going bool) {
 	t := &table{columns: []column{
 		{"DECISION", false},
 		{"REPOSITORY", false},
@@ -23,12 +23,12 @@ func (p *page) images(plan *plan.Plan, phases [][]inventory.Item) {
 		{"OWNER", false},
 		{"REASONS", false},
 	}}
-	for _, d := range chosen(plan, phases != nil) {
+	for _, d := range chosen(plan, going) {
 		t.add(verdict(d.Delete), d.Repository, p.digests(d.Digest.String()), orDash(strings.Join(d.Tags, ",")),
 			Size(d.Bytes.Exclusive), Size(d.Bytes.Shared), orDash(d.Owner), p.digests(reasonText(d.Reasons)))
 	}
-	if phases != nil {
-		p.addSwept(t, plan, phases)
+	if going {
+		p.addSwept(t, plan, plan.Deletions(nil))
 	}
 	if len(t.rows) > 0 {
 		p.gap()

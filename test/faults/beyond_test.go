@@ -168,7 +168,7 @@ func TestGuardAmongDamage(t *testing.T) {
 		Request: app.Request{
 			Owners: func(context.Context) (refs.Set, error) { return q.Owners, nil }, Policy: q.Policy, Now: q.Now,
 		},
-		Guards: []*guard.Guard{g}, Clock: w.Now,
+		Access: app.Access{Guards: []*guard.Guard{g}}, Clock: w.Now,
 	})
 	if err != nil || !result.Damaged() || result.Outcome.Deleted.Manifests == 0 {
 		t.Errorf("%+v, %v", result, err)

@@ -69,7 +69,7 @@ func cachedPlan(t *rapid.T, s sample, cache *manifestcache.Cache) (*plan.Plan, r
 	if err != nil && !errors.Is(err, registry.ErrEmpty) && !errors.Is(err, app.ErrIncomplete) {
 		t.Fatal(err)
 	}
-	return p, readCounts{cached: int(progress.Cached.Load())}
+	return p, readCounts{cached: int(progress.Look().Cached)}
 }
 
 // everything is all that a plan says and does.

@@ -58,7 +58,7 @@ func guardedBy(t *testing.T, dir, served string, w *world.World, options server.
 	p.DeleteUntagged = true
 	return app.Run(t.Context(), driver, nil, app.RunRequest{
 		Request: app.Request{Owners: nobody, Policy: p, Now: w.Now()},
-		Guards:  []*guard.Guard{g}, Clock: func() time.Time { return w.Now() },
+		Access:  app.Access{Guards: []*guard.Guard{g}}, Clock: func() time.Time { return w.Now() },
 	})
 }
 

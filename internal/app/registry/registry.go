@@ -1,5 +1,5 @@
 // Package registry is what Ebb does to a registry's storage, as calls in their
-// order: check, run, explain, verify, unlock. Every shell uses it: the command
+// order: check, run, explain, verify, repair, unlock. Every shell uses it: the command
 // line, a daemon, a controller.
 //
 // It holds no rule of its own and prints nothing.

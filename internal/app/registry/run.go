@@ -17,9 +17,7 @@ import (
 // RunRequest is what a run needs beside the storage.
 type RunRequest struct {
 	Request
-	// Guards prove that the registry takes no writes, one for each replica.
-	// None: a person has said that no registry writes here.
-	Guards []*guard.Guard
+	Access
 	// Approve is shown the plan before anything is deleted; false ends the run
 	// without an error. Nil approves.
 	Approve func(*plan.Plan) (bool, error)
@@ -27,10 +25,6 @@ type RunRequest struct {
 	Planned func(*plan.Plan)
 	// Named is what a stored plan deletes; nil without one.
 	Named plan.Named
-	// NoLock says that a person keeps other runs away.
-	NoLock bool
-	// PullThrough says that the registry is known to be a pull-through cache.
-	PullThrough bool
 	// Cache keeps manifests from one snapshot to the next; nil: none.
 	Cache registry.ManifestCache
 	// Clock tells when the run starts and ends.
@@ -51,59 +45,28 @@ type Result struct {
 	Guarded bool
 }
 
-// Driver is a blob driver that may delete.
-type Driver interface {
-	blob.Reader
-	blob.Deleter
-	blob.Locker
-}
-
 // Run plans and deletes. A result comes with every error that left something
 // behind to tell; the plan in it is then what would have been done.
 func Run(ctx context.Context, driver Driver, progress *registry.Progress, req RunRequest) (*Result, error) {
-	r := &run{RunRequest: req, driver: driver, store: registry.NewWritable(driver, driver, progress).WithCache(req.Cache)}
+	store := registry.NewWritable(driver, driver, progress).WithCache(req.Cache)
+	r := &run{RunRequest: req, access: newAccess(driver, store.Store, req.Access), store: store}
 	if err := r.store.Check(ctx); errors.Is(err, registry.ErrEmpty) {
 		return r.emptyResult(ctx, err)
 	} else if err != nil {
 		return nil, err
 	}
-	lock, err := r.takeLock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := keepBeating(ctx, lock)
-	defer stop()
-	r.lock = lock
-	result, err := r.locked(ctx)
-	return result, errors.Join(why(ctx, err), lock.Release(context.WithoutCancel(ctx)))
-}
-
-func (r *run) takeLock(ctx context.Context) (blob.Lock, error) {
-	if r.NoLock {
-		return noLock{}, nil
-	}
-	return r.driver.Lock(ctx, registry.LockFile)
-}
-
-// noLock is the word of a person who keeps other runs away.
-type noLock struct{}
-
-func (noLock) Beat(context.Context) error    { return nil }
-func (noLock) Release(context.Context) error { return nil }
-
-// why says what ended the context, where an error only says that it ended.
-func why(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
-		return cause
-	}
-	return err
+	var result *Result
+	err := r.hold(ctx, func(ctx context.Context) (err error) {
+		result, err = r.locked(ctx)
+		return err
+	})
+	return result, err
 }
 
 type run struct {
 	RunRequest
-	driver Driver
+	access
 	store  *registry.Writable
-	lock   blob.Lock
 	result *Result
 }
 
@@ -118,7 +81,7 @@ func (r *run) emptyResult(ctx context.Context, empty error) (*Result, error) {
 }
 
 func (r *run) locked(ctx context.Context) (*Result, error) {
-	r.result = &Result{StartedAt: r.Clock(), Guarded: len(r.Guards) > 0}
+	r.result = &Result{StartedAt: r.Clock(), Guarded: r.guarded()}
 	known, found, err := r.proveFirst(ctx)
 	if err != nil {
 		return nil, err
@@ -147,32 +110,10 @@ func (r *run) admit(ctx context.Context, found bool) error {
 	case len(p.Exceeded) > 0 && !r.Policy.Confirmed:
 		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
 	case !found && r.result.Guarded && !p.Nothing():
-		return fmt.Errorf("%w: the storage holds no image by which the registry could be recognized: stop it and say --offline",
-			guard.ErrUnproven)
+		return errUnrecognized()
 	}
 	return r.recognize(ctx, p)
 }
-
-func (r *run) pullThrough(ctx context.Context) (bool, error) {
-	if r.PullThrough {
-		return true, nil
-	}
-	return r.store.PullThrough(ctx)
-}
-
-// errCache refuses a pull-through cache, which fetches what is asked of it and
-// writes it down although it is read-only.
-func errCache(cache bool) error {
-	if !cache {
-		return nil
-	}
-	return fmt.Errorf("%w: the storage is a pull-through cache's, which writes although it is read-only: stop it and say --offline",
-		guard.ErrWritable)
-}
-
-// samples is how many images a registry must answer for before the first
-// deletion: enough to notice an older copy of the storage.
-const samples = 32
 
 // recognize proves that each registry serves this very storage.
 func (r *run) recognize(ctx context.Context, p *plan.Plan) error {
@@ -180,12 +121,7 @@ func (r *run) recognize(ctx context.Context, p *plan.Plan) error {
 	for _, d := range p.Samples(samples) {
 		known = append(known, guard.Known{Repository: d.Repository, Digest: d.Digest.String()})
 	}
-	for _, g := range r.Guards {
-		if err := g.Serves(ctx, known); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.serves(ctx, known)
 }
 
 // plan makes the plan, or as much of it as an earlier one names.
@@ -219,27 +155,6 @@ func (r *run) approve(ctx context.Context, found bool) (err error) {
 	return r.admit(ctx, found)
 }
 
-// proveFirst proves the registry read-only before the storage is read.
-func (r *run) proveFirst(ctx context.Context) (guard.Known, bool, error) {
-	if !r.result.Guarded {
-		return guard.Known{}, false, nil
-	}
-	if cache, err := r.pullThrough(ctx); err != nil || cache {
-		return guard.Known{}, false, errors.Join(err, errCache(cache))
-	}
-	repository, digest, found, err := r.store.AnyImage(ctx)
-	if err != nil || !found {
-		return guard.Known{}, false, err
-	}
-	known := guard.Known{Repository: repository, Digest: digest.String()}
-	for _, g := range r.Guards {
-		if err := g.Prove(ctx, known); err != nil {
-			return known, true, err
-		}
-	}
-	return known, true, nil
-}
-
 func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 	p := r.result.Plan
 	if r.Planned != nil {
@@ -247,7 +162,7 @@ func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 	}
 	before := r.free(ctx)
 	r.result.Outcome = execute.Run{
-		Store: r.store, Batch: r.store.Batch(), Guard: r.guard(p, known), Beat: r.lock.Beat, Sync: r.sync(),
+		Store: r.store, Proofs: execute.Proofs{Guard: r.guard(p, known), Beat: r.lock.Beat, Batch: r.store.Batch(), Sync: r.sync()},
 	}.Do(ctx, p)
 	r.result.MeasuredFreedBytes = r.free(context.WithoutCancel(ctx)) - before
 	return r.finish(), r.result.Outcome.Stopped
@@ -262,74 +177,11 @@ func (r *run) finish() *Result {
 // each time; without one, that was done before the first deletion, and only
 // the refusal of writes is proven again.
 func (r *run) guard(p *plan.Plan, known guard.Known) func(context.Context) error {
-	if !r.result.Guarded {
-		return nil
-	}
 	stays, ok := p.Survivor()
-	return func(ctx context.Context) error {
-		for _, g := range r.Guards {
-			var err error
-			if ok {
-				err = g.Prove(ctx, guard.Known{Repository: stays.Repository, Digest: stays.Digest.String()})
-			} else {
-				err = g.ProveReadOnly(ctx, known.Repository)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func (r *run) sync() func(context.Context) error {
-	if volume, ok := r.driver.(blob.Volume); ok {
-		return volume.Sync
-	}
-	return nil
-}
-
-// free is the room on the volume, zero where there is none to ask.
-func (r *run) free(ctx context.Context) int64 {
-	volume, ok := r.driver.(blob.Volume)
 	if !ok {
-		return 0
+		return r.proofOfReadOnly(known.Repository)
 	}
-	free, err := volume.Free(ctx)
-	if err != nil {
-		return 0 // a figure for people; nothing is decided by it
-	}
-	return free
-}
-
-// heartbeat is how often a lock's holder shows that it lives; others wait ten
-// minutes before they doubt it.
-const heartbeat = time.Minute
-
-// keepBeating beats while long steps run, and ends the context when the lock
-// is lost.
-func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ticker := time.NewTicker(heartbeat)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if err := lock.Beat(ctx); errors.Is(err, blob.ErrLockLost) {
-					cancel(err)
-				}
-			}
-		}
-	}()
-	return ctx, func() {
-		ticker.Stop()
-		cancel(nil)
-		<-done
-	}
+	return r.proof(guard.Known{Repository: stays.Repository, Digest: stays.Digest.String()})
 }
 
 // Unlock removes a lock that a run left behind.

@@ -17,7 +17,7 @@ func (r *run) ask(ctx context.Context, p *plan.Plan) (bool, error) {
 		return true, nil
 	}
 	r.shown.Stop()
-	defer r.goOn()
+	defer r.shown.Resume()
 	r.warn(p)
 	if _, err := fmt.Fprintf(r.Err, "%sStorage: %s\nType yes to delete: ",
 		report.AskText(p, r.storage.Store, r.View(r.Err)), report.Escape(r.storage.name)); err != nil {
@@ -25,16 +25,6 @@ func (r *run) ask(ctx context.Context, p *plan.Plan) (bool, error) {
 	}
 	answer, err := r.readLine(ctx)
 	return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
-}
-
-// goOn begins the progress anew: what was read before the question is read
-// again after it.
-func (r *run) goOn() {
-	r.progress.Blobs.Store(0)
-	r.progress.Repositories.Store(0)
-	r.progress.Manifests.Store(0)
-	r.progress.ToRead.Store(0)
-	r.shown.Resume()
 }
 
 // readLine waits for an answer, or for a signal.

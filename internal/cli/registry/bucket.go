@@ -98,7 +98,7 @@ func (b bucket) open(ctx context.Context) (blob.Reader, error) {
 	return d, d.Probe(ctx)
 }
 
-func (b bucket) openWritable(ctx context.Context) (app.Driver, error) {
+func (b bucket) openWritable(ctx context.Context) (app.MendingDriver, error) {
 	d, err := s3.OpenWritable(ctx, b.options)
 	if err != nil {
 		return nil, err

@@ -102,10 +102,8 @@ func (j *job) show(p *plan.Plan, next []string) error {
 }
 
 func deletes(p *plan.Plan) bool {
-	for _, phase := range p.Deletions(nil) {
-		if len(phase) > 0 {
-			return true
-		}
+	for range p.Items() {
+		return true
 	}
 	return false
 }

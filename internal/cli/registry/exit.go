@@ -24,6 +24,8 @@ var (
 	errDamaged = errors.New("the storage is damaged")
 	// errFailed says that the work is done but for some items.
 	errFailed = errors.New("not all could be deleted")
+	// errUnmended says the same of a repair.
+	errUnmended = errors.New("not all could be mended")
 	// errHeld says that a run kept what a person must confirm first.
 	errHeld = errors.New("held")
 )
@@ -41,7 +43,7 @@ func code(err error) (int, bool) {
 		return exitStale, true
 	case errors.Is(err, app.ErrLimit), errors.Is(err, errHeld):
 		return exitLimit, true
-	case errors.Is(err, errDamaged), errors.Is(err, errFailed):
+	case errors.Is(err, errDamaged), errors.Is(err, errFailed), errors.Is(err, errUnmended):
 		return exitDamaged, true
 	}
 	return 0, false

@@ -67,7 +67,7 @@ func (f folder) open(context.Context) (blob.Reader, error) {
 	return d, nil
 }
 
-func (f folder) openWritable(context.Context) (app.Driver, error) {
+func (f folder) openWritable(context.Context) (app.MendingDriver, error) {
 	if err := f.look(); err != nil {
 		return nil, err
 	}

@@ -4,21 +4,31 @@ import (
 	"context"
 	"fmt"
 
-	app "github.com/ebb-io/ebb/internal/app/registry"
+	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/descriptorcache"
 	"github.com/ebb-io/ebb/internal/registryconfig"
 	"github.com/ebb-io/ebb/internal/report"
 )
 
+func checkRedis(address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := descriptorcache.Check(address); err != nil {
+		return cli.Usagef("--flush-redis: %w", err)
+	}
+	return nil
+}
+
 // forget lets the registry's cache in Redis forget what is gone, where one is
-// named, and says what else still remembers it. It is done for a run that was
+// named, and says what else still remembers it. It is done for work that was
 // stopped too: what it deleted is gone.
-func (r *run) forget(ctx context.Context, result *app.Result) (report.Memory, error) {
-	remedy := r.remedy(result)
-	if r.flags.redis == "" || !result.Approved {
+func (j *job) forget(ctx context.Context, f *writeFlags, up bool) (report.Memory, error) {
+	remedy := j.remedy(up)
+	if f.redis == "" {
 		return report.Memory{Remedy: remedy}, nil
 	}
-	n, err := descriptorcache.Flush(context.WithoutCancel(ctx), r.flags.redis)
+	n, err := descriptorcache.Flush(context.WithoutCancel(ctx), f.redis)
 	if err != nil {
 		return report.Memory{Flushed: n, Remedy: remedy}, fmt.Errorf("%w: %w", errFailed, err)
 	}
@@ -26,13 +36,14 @@ func (r *run) forget(ctx context.Context, result *app.Result) (report.Memory, er
 }
 
 // remedy is what must be done before the registry takes writes again; empty
-// where nothing is known to remember anything.
-func (r *run) remedy(result *app.Result) string {
+// where nothing is known to remember anything. A registry that was up remembers
+// in its memory what it likes.
+func (j *job) remedy(up bool) string {
 	const memory = "restart the registry or flush its cache before it takes writes again: it may still answer for blobs that are gone"
-	switch own := r.storage.own; {
-	case own == nil && result.Guarded:
+	switch own := j.storage.own; {
+	case own == nil && up:
 		return memory
-	case own == nil, own.Cache.Kind == registryconfig.MemoryCache && !result.Guarded:
+	case own == nil, own.Cache.Kind == registryconfig.MemoryCache && !up:
 		return "" // a registry that starts remembers nothing
 	default:
 		return own.Cache.Remedy()

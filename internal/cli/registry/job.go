@@ -9,6 +9,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/refs"
@@ -189,8 +190,8 @@ func (j *job) warn(p *plan.Plan) {
 			j.Note("warning: --keep %s keeps nothing: the storage holds no such image", pin.text)
 		}
 	}
-	j.warnScope(p, "--repository", j.policy.Scope.Include)
-	j.warnScope(p, "--exclude", j.policy.Scope.Exclude)
+	j.warnScope(p.Inventory(), "--repository", j.policy.Scope.Include)
+	j.warnScope(p.Inventory(), "--exclude", j.policy.Scope.Exclude)
 }
 
 // warnStorage says what is special about the storage.
@@ -220,11 +221,11 @@ func (j *job) warnOwners() {
 
 // warnScope doubts a pattern that matches nothing: a slip in --exclude would
 // delete what a person means to keep.
-func (j *job) warnScope(p *plan.Plan, flag string, globs []policy.Glob) {
+func (j *job) warnScope(inv *inventory.Inventory, flag string, globs []policy.Glob) {
 	for _, g := range globs {
 		matches := false
-		for i := range p.Inventory().Repositories {
-			r := &p.Inventory().Repositories[i]
+		for i := range inv.Repositories {
+			r := &inv.Repositories[i]
 			for _, name := range append([]string{r.Name}, r.Aliases...) {
 				matches = matches || g.Match(name)
 			}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/cli"
@@ -10,30 +9,57 @@ import (
 	"github.com/ebb-io/ebb/internal/store/registry"
 )
 
-// progress is what a store has done so far, and how much it is about to delete.
+// progress is how far a store is, as a line for people.
 type progress struct {
 	registry.Progress
-	toDelete atomic.Int64 // items; zero while nothing is decided
+	stage registry.Stage
+	since time.Duration // when the stage was seen first
 }
 
 // show shows it until it is stopped.
 func (p *progress) show(a *cli.App) *cli.Progress { return a.Progress(p.line) }
 
-// line tells the phase by what was counted last.
+// line tells what is done, how fast, and where that is known how long the rest
+// will take. It is called by one goroutine.
 func (p *progress) line(elapsed time.Duration) string {
-	number := report.Number
-	blobs, repositories := p.Blobs.Load(), p.Repositories.Load()
-	manifests, toRead := p.Manifests.Load(), p.ToRead.Load()
-	switch deleted, hashed := p.Deleted.Load(), p.Bytes.Load(); {
-	case deleted > 0:
-		return fmt.Sprintf("deleting: %s of %s items, %s/s", number(deleted), number(p.toDelete.Load()), number(cli.Rate(deleted, elapsed)))
-	case hashed > 0:
-		return fmt.Sprintf("hashing: %s, %s/s", report.Size(hashed), report.Size(cli.Rate(hashed, elapsed)))
-	case toRead > 0:
-		return fmt.Sprintf("reading manifests: %s of %s, %s/s; %s repositories", number(manifests), number(toRead),
-			number(cli.Rate(manifests, elapsed)), number(repositories))
-	case repositories > 0:
-		return fmt.Sprintf("listing repositories: %s (%s blobs)", number(repositories), number(blobs))
+	look := p.Look()
+	if look.Stage != p.stage || elapsed < p.since {
+		p.stage, p.since = look.Stage, elapsed
 	}
-	return fmt.Sprintf("listing blobs: %s, %s/s", number(blobs), number(cli.Rate(blobs, elapsed)))
+	inStage := elapsed - p.since
+	number := report.Number
+	rate := number(cli.Rate(look.Done, inStage)) + "/s"
+	of := number(look.Done) + " of " + number(look.Total)
+	switch look.Stage {
+	case registry.Tags:
+		return fmt.Sprintf("reading tags: %s, %s%s", of, rate, left(look, inStage))
+	case registry.Manifests:
+		return fmt.Sprintf("reading manifests: %s, %s%s%s", of, rate, left(look, inStage), fromCache(look.Cached))
+	case registry.Links:
+		return fmt.Sprintf("verifying links: %s, %s%s", of, rate, left(look, inStage))
+	case registry.Hashing:
+		return fmt.Sprintf("hashing: %s of %s, %s/s%s", report.Size(look.Done), report.Size(look.Total),
+			report.Size(cli.Rate(look.Done, inStage)), left(look, inStage))
+	case registry.Deleting:
+		return fmt.Sprintf("deleting: %s items, %s%s", of, rate, left(look, inStage))
+	}
+	return fmt.Sprintf("listing: %s objects, %s; %s of blobs, %s repositories", number(look.Done), rate,
+		report.Size(look.Bytes), number(look.Repositories))
+}
+
+func fromCache(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s from the cache)", report.Number(n))
+}
+
+// left is how long the rest of the stage takes at its pace; nothing while that
+// says nothing yet.
+func left(look registry.Look, elapsed time.Duration) string {
+	if look.Done == 0 || look.Total <= look.Done || elapsed < time.Second {
+		return ""
+	}
+	rest := time.Duration(float64(elapsed) * float64(look.Total-look.Done) / float64(look.Done))
+	return ", " + rest.Round(time.Second).String() + " left"
 }

@@ -1,8 +1,8 @@
 // Package registry is the command line of a registry's storage: check, run,
-// explain, usage, verify and unlock.
+// explain, usage, verify, repair and unlock.
 //
 // It asks, shows and maps errors to exit codes. It refuses to decide what is
-// deleted, and opens a storage for writing in run and unlock alone.
+// deleted, and opens a storage for writing in run, repair and unlock alone.
 package registry
 
 import (
@@ -22,6 +22,6 @@ func command(app *cli.App) *cobra.Command {
   ebb registry explain apps/web:v3 --storage /var/lib/registry --owners owners.yaml`,
 	}
 	cli.Parent(group)
-	group.AddCommand(checkCommand(app), runCommand(app), explainCommand(app), usageCommand(app), verifyCommand(app), unlockCommand(app))
+	group.AddCommand(checkCommand(app), runCommand(app), explainCommand(app), usageCommand(app), verifyCommand(app), repairCommand(app), unlockCommand(app))
 	return group
 }

@@ -9,7 +9,6 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
-	"github.com/ebb-io/ebb/internal/descriptorcache"
 	"github.com/ebb-io/ebb/internal/execute/guard"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
@@ -20,13 +19,8 @@ import (
 // runFlags are those of a run alone.
 type runFlags struct {
 	planFlags
-	registry cli.List
-	offline  bool
-	noLock   bool
-	redis    string
-	plan     string
-	yes      bool
-	confirm  string
+	writeFlags
+	plan string
 }
 
 func runCommand(a *cli.App) *cobra.Command {
@@ -46,16 +40,9 @@ func runCommand(a *cli.App) *cobra.Command {
 			return r.run(cmd.Context())
 		},
 	}
-	flags.add(cmd.Flags())
-	flags.registry.Kind = "URL"
-	cmd.Flags().Var(&flags.registry, "registry", "a registry on this storage, which must prove that it is read-only, one for each replica")
-	cmd.Flags().BoolVar(&flags.offline, "offline", false, "no registry runs on this storage, or it is read-only")
-	cmd.Flags().BoolVar(&flags.noLock, "no-lock", false, "take no lock: you say that nobody else cleans this storage")
-	cmd.Flags().StringVar(&flags.redis, "flush-redis", "", "afterwards remove what the registry's cache remembers from the Redis at `URL`; nothing else in it is touched")
+	flags.planFlags.add(cmd.Flags())
+	flags.writeFlags.add(cmd.Flags(), "do not ask")
 	cmd.Flags().StringVar(&flags.plan, "plan", "", "delete only what this `FILE` names, which check -o json wrote; - is standard input")
-	cmd.Flags().BoolVar(&flags.yes, "yes", false, "do not ask")
-	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "go over a safety limit; the store's `NAME` is the last part of its path")
-	cli.Personal(cmd.Flags(), "yes", "confirm")
 	return cmd
 }
 
@@ -83,53 +70,16 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
-	if r.guards, err = r.chooseGuards(); err != nil {
+	if r.guards, err = j.chooseGuards(&flags.writeFlags, "deleting"); err != nil {
 		return nil, err
 	}
-	name := j.storage.Store.Name
-	if flags.confirm != "" && flags.confirm != name {
-		return nil, cli.Usagef("--confirm %s does not name this store: it is called %s", flags.confirm, name)
+	if j.policy.Confirmed, err = j.confirmed(flags.confirm); err != nil {
+		return nil, err
 	}
-	if flags.redis != "" {
-		if err := descriptorcache.Check(flags.redis); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--flush-redis: %w", err)}
-		}
-	}
-	j.policy.Confirmed = flags.confirm != ""
 	if !flags.yes && !(a.In.Terminal && a.Err.Terminal) {
 		return nil, cli.Usagef("there is no terminal on which to ask: say --yes to delete without a question")
 	}
 	return r, nil
-}
-
-// chooseGuards wants to hear who writes to the storage. The command line wins
-// over a configuration that says something else.
-func (r *run) chooseGuards() ([]*guard.Guard, error) {
-	urls, offline := r.flags.registry.Items, r.flags.offline
-	if offline && len(urls) > 0 {
-		switch {
-		case r.Given("offline") && !r.Given("registry"):
-			urls = nil
-		case !r.Given("offline") && r.Given("registry"):
-		default:
-			return nil, cli.Usagef("--offline and --registry contradict each other: give one")
-		}
-	}
-	if !offline && len(urls) == 0 {
-		return nil, cli.Usagef("deleting needs a registry that takes no writes: give --registry URL to prove it, or say --offline when none runs on this storage")
-	}
-	var guards []*guard.Guard
-	if offline && len(urls) == 0 && !r.Given("offline") {
-		r.Note("%s is trusted: it says that no registry writes to this storage", r.From("offline"))
-	}
-	for _, address := range urls {
-		g, err := guard.New(address)
-		if err != nil {
-			return nil, &cli.UsageError{Err: err}
-		}
-		guards = append(guards, g)
-	}
-	return guards, nil
 }
 
 func (r *run) run(ctx context.Context) error {
@@ -141,8 +91,7 @@ func (r *run) run(ctx context.Context) error {
 	cache, giveBack := r.openCache(driver)
 	defer giveBack()
 	request := app.RunRequest{
-		Request: r.request(), Guards: r.guards, Clock: r.Now, Cache: cache,
-		NoLock: r.flags.noLock, PullThrough: r.storage.own != nil && r.storage.own.Upstream != "",
+		Request: r.request(), Access: r.access(r.guards, &r.flags.writeFlags), Clock: r.Now, Cache: cache,
 	}
 	if r.stored != nil {
 		request.Now, request.Named = r.stored.PlannedAt, r.stored.Named
@@ -150,7 +99,7 @@ func (r *run) run(ctx context.Context) error {
 	if !r.flags.yes {
 		request.Approve = func(p *plan.Plan) (bool, error) { return r.ask(ctx, p) }
 	}
-	request.Planned = func(p *plan.Plan) { r.progress.toDelete.Store(items(p.Steps(nil))) }
+	request.Planned = func(p *plan.Plan) { r.progress.Expect(items(p.Steps(nil))) }
 	r.shown = r.progress.show(r.App)
 	result, err := app.Run(ctx, driver, &r.progress.Progress, request)
 	r.shown.Stop()
@@ -162,12 +111,9 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	r.warn(result.Plan)
-	memory, flushed := r.forget(ctx, result)
+	memory, flushed := r.forget(ctx, &r.flags.writeFlags, result.Guarded)
 	return errors.Join(err, r.report(result, memory, err), r.judge(result, err), flushed)
 }
-
-// confirmation is what --confirm wants to hear.
-func (r *run) confirmation() string { return report.ShellQuote(r.storage.Store.Name) }
 
 // report writes the result to standard output. Where nothing was begun it
 // shows what would have been done.

@@ -23,7 +23,7 @@ type storage struct {
 type place interface {
 	// open is for reading: what it returns has no method that writes.
 	open(ctx context.Context) (blob.Reader, error)
-	openWritable(ctx context.Context) (app.Driver, error)
+	openWritable(ctx context.Context) (app.MendingDriver, error)
 	// explain says of an error what to do about it.
 	explain(err error) error
 }

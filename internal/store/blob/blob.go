@@ -65,6 +65,14 @@ type Volume interface {
 	Free(ctx context.Context) (int64, error)
 }
 
+// Folders shows directories, where a driver has real ones.
+type Folders interface {
+	// Touched is when something was last made in a directory or taken from it,
+	// in UTC. It returns an error that wraps fs.ErrNotExist where there is no
+	// such directory, and never follows a symbolic link in the last place.
+	Touched(ctx context.Context, dir string) (time.Time, error)
+}
+
 // Remote is what a driver is besides, when it keeps objects on a server: each
 // call is a request or more, and a walk lists every key below its root whatever
 // the visitor skips.

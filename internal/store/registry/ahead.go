@@ -31,7 +31,7 @@ func (w *Writable) lookAhead(ctx context.Context, items []inventory.Item) ahead 
 	found := ahead{}
 	var groups []group
 	for _, item := range items {
-		parent, ok := parentOf(item)
+		parent, ok := homeOf(item)
 		if !ok {
 			continue
 		}
@@ -55,8 +55,8 @@ type group struct{ parent, first, last string }
 
 func (g *group) add(name string) { g.first, g.last = min(g.first, name), max(g.last, name) }
 
-// parentOf is the folder in which many items of a kind lie side by side.
-func parentOf(item inventory.Item) (string, bool) {
+// homeOf is the folder in which many items of a kind lie side by side.
+func homeOf(item inventory.Item) (string, bool) {
 	switch item.Kind {
 	case inventory.TagHistory, inventory.TagLink:
 		return repositoryDir(item.Repository) + tagsDir, true

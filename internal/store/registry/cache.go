@@ -44,7 +44,7 @@ func (s *scan) cachedManifest(id inventory.ID, row inventory.Content) (found boo
 		buffer.Grow(int(row.Size))
 		content, ok := s.cache.Get(row.Digest, row.Size, buffer.AvailableBuffer())
 		if found = ok && int64(len(content)) == row.Size && row.Digest.Matches(content); found {
-			s.progress.Cached.Add(1)
+			s.progress.cached.Add(1)
 			s.parseManifest(id, row.Digest, content)
 		}
 	})

@@ -44,10 +44,11 @@ func reads(t *testing.T, store *mem.Store, cache registry.ManifestCache, tags in
 	if err != nil || len(inv.Problems) > 0 {
 		t.Fatal(err, inv.Problems)
 	}
-	if all := progress.ToRead.Load(); progress.Manifests.Load() != all {
-		t.Errorf("%d of %d manifests are counted", progress.Manifests.Load(), all)
+	look := progress.Look()
+	if look.Stage != registry.Manifests || look.Done != look.Total {
+		t.Errorf("%d of %d manifests are counted, in stage %d", look.Done, look.Total, look.Stage)
 	}
-	return counted.Counts().Reads - tags, int(progress.Cached.Load())
+	return counted.Counts().Reads - tags, int(look.Cached)
 }
 
 // A snapshot of an unchanged storage reads not one manifest, and one new image

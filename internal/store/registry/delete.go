@@ -51,7 +51,7 @@ func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 	})
 	w.deleteParts(ctx, items, parts, errs)
 	w.abort(ctx, items, errs)
-	w.progress.Deleted.Add(int64(len(items)))
+	w.progress.done.Add(int64(len(items)))
 	return errs
 }
 

@@ -25,7 +25,8 @@ func (s *scan) readBlobs(ctx context.Context) error {
 				}
 				found.add(inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
 			})
-			s.progress.Blobs.Add(1)
+			s.progress.done.Add(1)
+			s.progress.bytes.Add(e.Size)
 		},
 		Missing: func(dir string) {
 			if d, ok := blobDigest(dir); ok {

@@ -82,7 +82,7 @@ func (s *scan) children(wave []inventory.ID, seen map[inventory.ID]bool) []inven
 }
 
 func (s *scan) readWave(ctx context.Context, wave []inventory.ID) error {
-	s.progress.ToRead.Add(int64(len(wave)))
+	s.progress.more(Manifests, int64(len(wave)))
 	rows := make([]inventory.Content, len(wave)) // reading adds rows, and looking up is not safe meanwhile
 	for i, id := range wave {
 		rows[i] = s.contents.At(id)
@@ -94,7 +94,7 @@ func (s *scan) readWave(ctx context.Context, wave []inventory.ID) error {
 }
 
 func (s *scan) readManifest(ctx context.Context, id inventory.ID, row inventory.Content) {
-	defer s.progress.Manifests.Add(1)
+	defer s.progress.done.Add(1)
 	switch row.Size {
 	case inventory.Absent: // told with each revision that names it
 	case inventory.Unknown: // told already; its age is not known either

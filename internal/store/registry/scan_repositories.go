@@ -96,6 +96,7 @@ func (s *scan) upload(repository, id string) *inventory.Upload {
 }
 
 func (s *scan) repositoryFile(e blob.Entry) {
+	s.progress.done.Add(1)
 	p := placeOf(e.Path)
 	part, isLink := strings.CutSuffix(p.part, "/link")
 	switch {

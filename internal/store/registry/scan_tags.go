@@ -23,7 +23,9 @@ func (s *scan) readTags(ctx context.Context) error {
 	if err := s.listAllTags(ctx); err != nil {
 		return err
 	}
+	s.progress.begin(Tags, int64(len(s.tags)))
 	err := each(ctx, len(s.tags), s.readers, func(ctx context.Context, i int) error {
+		defer s.progress.done.Add(1)
 		return s.readTag(ctx, s.tags[i])
 	})
 	for _, r := range s.repositories {

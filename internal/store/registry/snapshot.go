@@ -23,6 +23,7 @@ import (
 // appears meanwhile can so only protect.
 func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
 	scan := newScan(s)
+	s.progress.Restart()
 	for _, phase := range []func(context.Context) error{
 		scan.readUnfinished, scan.readBlobs, scan.readRepositories, scan.readRenamed, scan.readTags, scan.readManifests,
 	} {
@@ -83,7 +84,7 @@ func (s *scan) repository(name string) *inventory.Repository {
 	if !ok {
 		r = &inventory.Repository{Name: name}
 		s.repositories[name] = r
-		s.progress.Repositories.Add(1)
+		s.progress.repositories.Add(1)
 	}
 	return r
 }

@@ -6,13 +6,11 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/inventory"
-	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
 // hashers is how many contents are hashed at once: hashing is bound by the
@@ -22,20 +20,19 @@ const hashers = 8
 // VerifyLinks reads every revision and layer link and returns those that do
 // not hold their digest. The only error is the context's.
 func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
-	v := &verifier{Store: s}
-	links := linksOf(inv)
-	err := each(ctx, len(links), s.readers, func(ctx context.Context, i int) error {
-		link := links[i]
-		d := inv.Contents.Digest(link.id)
-		return v.link(ctx, link.folder(inv.Repositories[link.repository].Name, d)+"/link", d)
-	})
-	return inventory.SortProblems(v.problems), err
+	faults, err := s.faultyLinks(ctx, inv)
+	problems := make([]inventory.Problem, 0, len(faults))
+	for _, f := range faults {
+		problems = append(problems, inventory.Problem{Path: f.Path, Code: inventory.LinkDamaged, Detail: f.Detail})
+	}
+	return inventory.SortProblems(problems), err
 }
 
 // VerifyContents hashes every blob and returns those whose content does not
 // match their digest. The only error is the context's.
 func (s *Store) VerifyContents(ctx context.Context, inv *inventory.Inventory) ([]inventory.Problem, error) {
 	v := &verifier{Store: s}
+	s.progress.begin(Hashing, s.progress.bytes.Load())
 	err := each(ctx, inv.Contents.Blobs(), hashers, func(ctx context.Context, i int) error {
 		return v.content(ctx, inv.Contents.Digest(inventory.ID(i)))
 	})
@@ -50,54 +47,6 @@ type verifier struct {
 
 func (v *verifier) report(path string, code inventory.ProblemCode, detail string) {
 	v.do(func() { v.problems = append(v.problems, inventory.Problem{Path: path, Code: code, Detail: detail}) })
-}
-
-// linkOf is a link to verify: few bytes, as there may be millions.
-type linkOf struct {
-	repository uint32
-	id         inventory.ID
-	layer      bool
-}
-
-func (l linkOf) folder(repository string, d image.Digest) string {
-	if l.layer {
-		return layerDir(repository, d)
-	}
-	return revisionDir(repository, d)
-}
-
-// linksOf are the links of all repositories, but for those that a snapshot has
-// read: one repository may have most of them.
-func linksOf(inv *inventory.Inventory) []linkOf {
-	var links []linkOf
-	for i := range inv.Repositories {
-		for _, img := range inv.Repositories[i].Images {
-			if img.Linked {
-				links = append(links, linkOf{uint32(i), img.ID, false})
-			}
-		}
-		for _, link := range inv.Repositories[i].Layers {
-			if !mayBeRenamed(inv.Contents.Digest(link.ID)) {
-				links = append(links, linkOf{uint32(i), link.ID, true})
-			}
-		}
-	}
-	return links
-}
-
-func (v *verifier) link(ctx context.Context, path string, want image.Digest) error {
-	content, _, err := blob.ReadFile(ctx, v.reader, path, linkLimit)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		v.report(path, inventory.LinkDamaged, err.Error())
-	case len(content) == 0:
-		v.report(path, inventory.LinkDamaged, empty)
-	case string(content) != want.String():
-		v.report(path, inventory.LinkDamaged, fmt.Sprintf("it holds %q", content))
-	}
-	return nil
 }
 
 func (v *verifier) content(ctx context.Context, d image.Digest) error {
@@ -139,6 +88,6 @@ type counter struct {
 
 func (c counter) Write(p []byte) (int, error) {
 	n, err := c.Writer.Write(p)
-	c.progress.Bytes.Add(int64(n))
+	c.progress.done.Add(int64(n))
 	return n, err
 }

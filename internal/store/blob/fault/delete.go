@@ -86,11 +86,17 @@ func (s *script) decide(path string) error {
 		return ErrCrashed
 	}
 	s.counts.DeletePaths++
+	return s.write(path)
+}
+
+// write decides about one write. The caller holds s.mu.
+func (s *script) write(path string) error {
+	s.writes++
 	switch {
-	case s.counts.DeletePaths == s.crashAt:
+	case s.writes == s.crashAt:
 		s.crash()
 		return ErrCrashed
-	case s.counts.DeletePaths == s.deleteAt, s.deleteWhere != nil && s.deleteWhere(path):
+	case s.writes == s.deleteAt, s.deleteWhere != nil && s.deleteWhere(path):
 		s.fired = true
 		return ErrInjected
 	}

@@ -61,7 +61,8 @@ func FailRead(n int) Fault { return func(s *script) { s.readAt = n } }
 func FailReadWhere(match func(Op) bool) Fault { return func(s *script) { s.readWhere = match } }
 
 // FailDelete makes the deletion of the n-th path fail, counted from 1 in the
-// contract's order within a batch. All else works.
+// contract's order within a batch. All else works. On a Mender a file that is
+// put counts as well.
 func FailDelete(n int) Fault { return func(s *script) { s.deleteAt = n } }
 
 // FailDeleteWhere makes the deletion of every path fail that match accepts.
@@ -70,7 +71,8 @@ func FailDeleteWhere(match func(path string) bool) Fault {
 }
 
 // CrashAtDelete lets n-1 paths be deleted. From then on nothing is done and
-// everything yields ErrCrashed; locks stay behind without a holder.
+// everything yields ErrCrashed; locks stay behind without a holder. On a Mender
+// a file that is put counts as well.
 func CrashAtDelete(n int) Fault { return func(s *script) { s.crashAt = n } }
 
 // Counts is how often a driver was asked.
@@ -78,6 +80,7 @@ type Counts struct {
 	Walks, Listings, Leaves, Reads, Stats int
 	DeleteCalls                           int
 	DeletePaths                           int // in those calls, whatever came of them
+	Puts                                  int
 	Syncs, Beats                          int
 }
 
@@ -90,6 +93,7 @@ type script struct {
 	mu      sync.Mutex
 	fired   bool
 	crashed bool
+	writes  int // paths deleted one by one, and files put
 	counts  Counts
 	ops     []Op
 	deleted []string

@@ -119,3 +119,18 @@ func tour(t *testing.T, space *keySpace) (map[string]bool, map[string]int) {
 	w.run()
 	return seen, entered
 }
+
+// Few hexadecimal names with much in each leave no room for boundaries between
+// them: none may fall before what was shown.
+func TestFewNamesWithMuchInEach(t *testing.T) {
+	space := &keySpace{size: 1}
+	for _, name := range []string{"fc", "fd", "fe", "ff"} {
+		for i := range 60 {
+			space.keys = append(space.keys, fmt.Sprintf("%s/x%02d", name, i))
+		}
+	}
+	seen, entered := tour(t, space)
+	if len(seen) != len(space.keys) || entered["fd"] != 1 || entered["fe"] != 1 {
+		t.Errorf("%d of %d keys, entered %v", len(seen), len(space.keys), entered)
+	}
+}

@@ -176,9 +176,9 @@ func TestLostSpan(t *testing.T) {
 
 // A page that ends in a skipped directory is the last one of it.
 func TestSkippedDirectoriesAreJumpedOver(t *testing.T) {
-	space := &keySpace{keys: append(contents(30_000), "v2/a", "v2/blobs/sha256-x", "v2/blobs0", "v2/z"), size: pageSize}
+	space := &keySpace{keys: append(contents(30_000), "v2/a", "v2/blobs/sha256-x", "v2/blobs/sha2560", "v2/blobs0", "v2/z"), size: pageSize}
 	slices.Sort(space.keys)
-	files := []string{"v2/a", "v2/blobs/sha256-x", "v2/blobs0", "v2/z"}
+	files := []string{"v2/a", "v2/blobs/sha256-x", "v2/blobs/sha2560", "v2/blobs0", "v2/z"}
 	tests := []struct {
 		reason string
 		step   blob.Step

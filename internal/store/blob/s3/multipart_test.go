@@ -15,7 +15,7 @@ import (
 const oneUpload = "<Upload><Key>a/b</Key><UploadId>1</UploadId><Initiated>2024-02-29T23:59:58.000Z</Initiated></Upload>"
 
 // uploads answers to ListMultipartUploads by lists, one after the other, and to
-// ListParts by parts.
+// ListParts of a/b by parts; no other upload is there.
 func uploads(t *testing.T, parts []string, lists ...string) *Writable {
 	t.Helper()
 	var list, part atomic.Int64
@@ -24,11 +24,11 @@ func uploads(t *testing.T, parts []string, lists ...string) *Writable {
 			answer(w, http.StatusOK, "<ListMultipartUploadsResult>"+lists[min(int(list.Add(1)), len(lists))-1]+"</ListMultipartUploadsResult>")
 			return
 		}
-		body := parts[min(int(part.Add(1)), len(parts))-1]
-		if strings.HasPrefix(body, "<?xml") {
-			answer(w, http.StatusNotFound, body)
+		if r.URL.Path != "/"+testBucket+"/a/b" {
+			answer(w, http.StatusNotFound, refusal("NoSuchUpload", "x"))
 			return
 		}
+		body := parts[min(int(part.Add(1)), len(parts))-1]
 		answer(w, http.StatusOK, "<ListPartsResult>"+body+"</ListPartsResult>")
 	}))
 	t.Cleanup(server.Close)
@@ -38,7 +38,7 @@ func uploads(t *testing.T, parts []string, lists ...string) *Writable {
 // More than one page of uploads, and of parts.
 func TestUnfinishedPages(t *testing.T) {
 	w := uploads(t,
-		[]string{more + "<NextPartNumberMarker>1</NextPartNumberMarker><Part><PartNumber>1</PartNumber><Size>5</Size></Part>", all + "<Part><PartNumber>2</PartNumber><Size>7</Size></Part>", refusal("NoSuchUpload", "x")},
+		[]string{more + "<NextPartNumberMarker>1</NextPartNumberMarker><Part><PartNumber>1</PartNumber><Size>5</Size></Part>", all + "<Part><PartNumber>2</PartNumber><Size>7</Size></Part>"},
 		more+"<NextKeyMarker>a/b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"+oneUpload,
 		"<EncodingType>url</EncodingType>"+all+strings.Replace(oneUpload, "a/b", "a/%62+c", 1),
 	)

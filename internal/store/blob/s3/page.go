@@ -164,11 +164,10 @@ func (p *page) take(prefix string, l listing) error {
 	}
 	last := l.after
 	for _, found := range raw.items {
-		path, ok := strings.CutPrefix(found.key, prefix+l.prefix)
-		if !ok {
+		if !strings.HasPrefix(found.key, prefix) || !strings.HasPrefix(found.key[len(prefix):], l.prefix) {
 			return &distrust{fmt.Sprintf("it shows %q below %q", found.key, prefix+l.prefix)}
 		}
-		path = found.key[len(prefix):]
+		path := found.key[len(prefix):]
 		if path <= last {
 			return &distrust{fmt.Sprintf("it shows %q after %q", path, last)}
 		}

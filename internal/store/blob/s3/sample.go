@@ -32,10 +32,16 @@ func (s *span) sample(deepest string) {
 	s.cut(level, cuts)
 }
 
-// branches is the highest level worth a sample, or -1.
+// branches is the highest level worth a sample, or -1: one whose names tell
+// nothing by themselves, and that the span does not end inside a name of.
 func (s *span) branches(deepest string) int {
 	for i := range s.levels(deepest) {
-		if t := &s.stack[i].names; t.count > 1 && !t.dry {
+		if i+1 < len(s.stack) {
+			if _, ends := s.endIn(s.stack[i+1].dir); ends {
+				continue
+			}
+		}
+		if t := &s.stack[i].names; t.count > 1 && t.width < 0 && !t.dry {
 			return i
 		}
 	}
@@ -59,6 +65,9 @@ func (s *span) names(f *frame, each float64) ([]string, bool) {
 			return nil, false
 		}
 		found, inRange := s.sampled(&p, prefix)
+		if slices.ContainsFunc(found, func(name string) bool { return strings.Contains(name, "/") }) {
+			return nil, false // the server does not know delimiters
+		}
 		names = append(names, found...)
 		if !p.truncated || !inRange || len(found) == 0 {
 			return names, false

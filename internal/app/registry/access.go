@@ -1,0 +1,205 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ebb-io/ebb/internal/execute/guard"
+	"github.com/ebb-io/ebb/internal/store/blob"
+	"github.com/ebb-io/ebb/internal/store/registry"
+)
+
+// Driver is a blob driver that may delete.
+type Driver interface {
+	blob.Reader
+	blob.Deleter
+	blob.Locker
+}
+
+// Access says how a storage may be written to.
+type Access struct {
+	// Guards prove that the registry takes no writes, one for each replica.
+	// None: a person has said that no registry writes here.
+	Guards []*guard.Guard
+	// NoLock says that a person keeps other runs away.
+	NoLock bool
+	// PullThrough says that the registry is known to be a pull-through cache.
+	PullThrough bool
+}
+
+// access is what stands before everything that writes to a storage: the lock,
+// and the proof that the registry takes no writes and serves this very storage.
+type access struct {
+	allowed Access
+	driver  Driver
+	reading *registry.Store
+	lock    blob.Lock
+}
+
+func newAccess(driver Driver, reading *registry.Store, allowed Access) access {
+	return access{allowed: allowed, driver: driver, reading: reading}
+}
+
+func (a *access) takeLock(ctx context.Context) (blob.Lock, error) {
+	if a.allowed.NoLock {
+		return noLock{}, nil
+	}
+	return a.driver.Lock(ctx, registry.LockFile)
+}
+
+// noLock is the word of a person who keeps other runs away.
+type noLock struct{}
+
+func (noLock) Beat(context.Context) error    { return nil }
+func (noLock) Release(context.Context) error { return nil }
+
+// hold takes the lock, keeps it alive while something is done, and gives it back.
+func (a *access) hold(ctx context.Context, do func(ctx context.Context) error) error {
+	lock, err := a.takeLock(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, stop := keepBeating(ctx, lock)
+	defer stop()
+	a.lock = lock
+	err = do(ctx)
+	return errors.Join(why(ctx, err), lock.Release(context.WithoutCancel(ctx)))
+}
+
+// why says what ended the context, where an error only says that it ended.
+func why(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// guarded tells whether there are registries to ask.
+func (a *access) guarded() bool { return len(a.allowed.Guards) > 0 }
+
+// proveFirst proves the registry read-only before the storage is read.
+func (a *access) proveFirst(ctx context.Context) (guard.Known, bool, error) {
+	if !a.guarded() {
+		return guard.Known{}, false, nil
+	}
+	if cache, err := a.pullThrough(ctx); err != nil || cache {
+		return guard.Known{}, false, errors.Join(err, errCache(cache))
+	}
+	repository, digest, found, err := a.reading.AnyImage(ctx)
+	if err != nil || !found {
+		return guard.Known{}, false, err
+	}
+	known := guard.Known{Repository: repository, Digest: digest.String()}
+	return known, true, a.proof(known)(ctx)
+}
+
+func (a *access) pullThrough(ctx context.Context) (bool, error) {
+	if a.allowed.PullThrough {
+		return true, nil
+	}
+	return a.reading.PullThrough(ctx)
+}
+
+// errCache refuses a pull-through cache, which fetches what is asked of it and
+// writes it down although it is read-only.
+func errCache(cache bool) error {
+	if !cache {
+		return nil
+	}
+	return fmt.Errorf("%w: the storage is a pull-through cache's, which writes although it is read-only: stop it and say --offline",
+		guard.ErrWritable)
+}
+
+// errUnrecognized refuses a registry that nothing ties to the storage.
+func errUnrecognized() error {
+	return fmt.Errorf("%w: the storage holds no image by which the registry could be recognized: stop it and say --offline",
+		guard.ErrUnproven)
+}
+
+// samples is how many images a registry must answer for before the first
+// write: enough to notice an older copy of the storage.
+const samples = 32
+
+// serves proves that each registry answers for images of this storage.
+func (a *access) serves(ctx context.Context, known []guard.Known) error {
+	for _, g := range a.allowed.Guards {
+		if err := g.Serves(ctx, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proof is the proof that each registry serves an image and takes no writes.
+func (a *access) proof(known guard.Known) func(context.Context) error {
+	return a.ask(func(ctx context.Context, g *guard.Guard) error { return g.Prove(ctx, known) })
+}
+
+// proofOfReadOnly is the proof for registries that were recognized before.
+func (a *access) proofOfReadOnly(repository string) func(context.Context) error {
+	return a.ask(func(ctx context.Context, g *guard.Guard) error { return g.ProveReadOnly(ctx, repository) })
+}
+
+func (a *access) ask(prove func(context.Context, *guard.Guard) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, g := range a.allowed.Guards {
+			if err := prove(ctx, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// sync is nil where a driver has nothing to wait for.
+func (a *access) sync() func(context.Context) error {
+	if volume, ok := a.driver.(blob.Volume); ok {
+		return volume.Sync
+	}
+	return nil
+}
+
+// free is the room on the volume, zero where there is none to ask.
+func (a *access) free(ctx context.Context) int64 {
+	volume, ok := a.driver.(blob.Volume)
+	if !ok {
+		return 0
+	}
+	free, err := volume.Free(ctx)
+	if err != nil {
+		return 0 // a figure for people; nothing is decided by it
+	}
+	return free
+}
+
+// heartbeat is how often a lock's holder shows that it lives; others wait ten
+// minutes before they doubt it.
+const heartbeat = time.Minute
+
+// keepBeating beats while long steps run, and ends the context when the lock
+// is lost.
+func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ticker := time.NewTicker(heartbeat)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if err := lock.Beat(ctx); errors.Is(err, blob.ErrLockLost) {
+					cancel(err)
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		ticker.Stop()
+		cancel(nil)
+		<-done
+	}
+}
