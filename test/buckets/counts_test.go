@@ -167,8 +167,8 @@ func cached(t *testing.T) *manifestcache.Cache {
 // phaseRequests is what one phase of a plan may ask, in a storage where every
 // tag has named one image: the lock's beat, a deletion for each thousand files,
 // and where tags go a look at them before, for each repository one page for its
-// tags and one more request to know that nothing follows. Before a repository is
-// called gone its three folders are looked into, with two requests each.
+// tags and one more request to know that nothing follows. A
+// repository that is gone is looked for in the same way.
 func phaseRequests(phase []inventory.Item) int {
 	if len(phase) == 0 {
 		return 0
@@ -186,7 +186,7 @@ func phaseRequests(phase []inventory.Item) int {
 			files++
 		}
 	}
-	return 1 + (files+999)/1000 + 2*len(looked) + 6*repositories
+	return 1 + (files+999)/1000 + 2*(len(looked)+repositories)
 }
 
 // TestRequestsForTags has repositories whose owners are gone: their tags are

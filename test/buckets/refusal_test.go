@@ -165,7 +165,7 @@ func TestNoS3(t *testing.T) {
 	}{
 		{"a web server", web.URL, told{code: 1, words: []string{"does not speak S3", "check its URL"}}},
 		{"another API", api.URL, told{code: 1, words: []string{"does not speak S3", "check its URL"}}},
-		{"a server that hangs up", "http://" + babble(t, ""), told{code: 1, words: []string{"cannot be reached", "EOF"}}},
+		{"a server that hangs up", "http://" + babble(t, ""), told{code: 1, words: []string{"cannot be reached"}}},
 		{"no HTTP at all", "http://" + babble(t, "220 mail.example.org ESMTP\r\n"), told{code: 1, words: []string{"does not speak S3", "check its URL"}}},
 		{"nobody", "http://" + closed(t), told{code: 1, words: []string{"cannot be reached", "connection refused"}}},
 	}
@@ -200,6 +200,7 @@ func babble(t *testing.T, text string) string {
 				return
 			}
 			asked.Add(1)
+			_, _ = c.Read(make([]byte, 1<<16)) // or the answer would be lost with the connection
 			_, _ = io.WriteString(c, text)
 			_ = c.Close()
 		}

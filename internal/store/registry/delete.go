@@ -161,6 +161,9 @@ func (w *Writable) tree(ctx context.Context, dir string) (parts, error) {
 // repositoryParts are the empty folders of a repository that goes. A file in
 // them stops it.
 func (w *Writable) repositoryParts(ctx context.Context, item inventory.Item) (parts, error) {
+	if w.flat {
+		return parts{}, w.bare(ctx, item)
+	}
 	var all parts
 	dir := Path(item)
 	for _, top := range []string{"/_manifests", layersDir, uploadsDir} {
@@ -178,6 +181,40 @@ func (w *Writable) repositoryParts(ctx context.Context, item inventory.Item) (pa
 		dir = dir[:strings.LastIndex(dir, "/")]
 	}
 	return all, nil
+}
+
+// bare tells whether nothing of a repository is left where folders are not
+// real: by one listing, which ends before most of the repositories nested in it.
+func (w *Writable) bare(ctx context.Context, item inventory.Item) error {
+	left := newCollector()
+	var failed error
+	err := w.reader.Walk(ctx, Path(item), blob.Visitor{
+		Last: strings.TrimPrefix(uploadsDir, "/"),
+		Enter: func(dir string) blob.Step {
+			part := placeOf(dir).part + "/"
+			for _, top := range []string{"/_manifests/", layersDir + "/", uploadsDir + "/"} {
+				if strings.HasPrefix(part, top) {
+					return blob.List()
+				}
+			}
+			return blob.Skip()
+		},
+		File: func(e blob.Entry) {
+			if placeOf(e.Path).part != "" {
+				left.add(e.Path)
+			}
+		},
+		Missing: func(string) {},
+		Link:    func(string, string) {},
+		Fail:    func(_ string, err error) { left.do(func() { failed = errors.Join(failed, err) }) },
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if names := left.sorted(); len(names) > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%w: there is %s", blob.ErrNotEmpty, names[0]))
+	}
+	return errors.Join(err, failed)
 }
 
 // deleteParts deletes all items' paths as one batch, then what odd files stand

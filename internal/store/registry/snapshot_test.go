@@ -154,3 +154,40 @@ func TestUploadThatMovedStays(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// flat is a store in memory that stands for an object store.
+type flat struct{ *mem.Store }
+
+func (flat) InFlight() int { return 1 }
+
+// Where folders are not real a repository is gone when none of its files is
+// left, whatever is nested in it or lies beside.
+func TestRepositoryIsGoneWithoutItsFiles(t *testing.T) {
+	for path, want := range map[string]error{
+		"":                     nil,
+		"team/b/c/_layers/x":   nil, // nested
+		"team/b/1st/_layers/x": nil, // nested, and sorts before the repository's own
+		"team/bc/_layers/x":    nil, // beside it
+		"team/b/file":          nil, // nobody's
+		"team/b/_backup/x":     nil, // not the registry's
+		"team/b/_layers/x":     blob.ErrNotEmpty,
+		"team/b/_manifests/x":  blob.ErrNotEmpty,
+		"team/b/_uploads/x/y":  blob.ErrNotEmpty,
+	} {
+		store := mem.New()
+		w := world.New(world.Mem(store))
+		w.File(world.RepositoryPath("team/a/_layers/x"), "")
+		if path != "" {
+			w.File(world.RepositoryPath(path), "")
+		}
+		before := store.Paths()
+		item := inventory.Item{Kind: inventory.RepositoryFolder, Repository: "team/b"}
+		errs := registry.NewWritable(flat{store}, store, nil).Delete(t.Context(), []inventory.Item{item})
+		if !errors.Is(errs[0], want) || want == nil && errs[0] != nil {
+			t.Errorf("%q: %v, want %v", path, errs[0], want)
+		}
+		if diff := cmp.Diff(before, store.Paths()); diff != "" {
+			t.Errorf("%q: files (-before +after):\n%s", path, diff)
+		}
+	}
+}

@@ -186,7 +186,7 @@ func (w *walk) exists() bool {
 	if w.seen.Load() || w.failed.Load() {
 		return true
 	}
-	if !w.bounded {
+	if !w.bounded || w.visitor.First == "" && w.last == "" { // a bound behind an empty page hides nothing
 		return false
 	}
 	nothing := blob.Visitor{
