@@ -47,6 +47,12 @@ func oneSentence(t *testing.T, got said, want told) {
 			t.Errorf("the library of AWS speaks: %s", got.err)
 		}
 	}
+	words := strings.FieldsFunc(got.err, func(r rune) bool { return r == ' ' || r == ':' || r == '\n' })
+	for _, word := range words {
+		if strings.HasSuffix(word, "/link") && strings.Count(got.err, word) > 1 {
+			t.Errorf("it names %s more than once", word)
+		}
+	}
 	t.Logf("exit code %d: %s", got.code, strings.Join(lines, "\n"))
 }
 

@@ -235,10 +235,18 @@ func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, foun
 			err = w.clear(ctx, strings.TrimSuffix(paths[i], "/"))
 		}
 		if err != nil {
-			errs[owner[i]] = errors.Join(errs[owner[i]], fmt.Errorf("%s: %w", paths[i], err))
+			errs[owner[i]] = errors.Join(errs[owner[i]], named(paths[i], err))
 		}
 	}
 	w.tidy(ctx, found, errs)
+}
+
+// named is an error that names a path, once.
+func named(path string, err error) error {
+	if strings.Contains(err.Error(), strings.TrimSuffix(path, "/")) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // abort gives up uploads in parts.
@@ -261,7 +269,7 @@ func (w *Writable) abort(ctx context.Context, items []inventory.Item, errs []err
 	}
 	for i, err := range aborter.Abort(ctx, uploads) {
 		if err != nil {
-			errs[owner[i]] = fmt.Errorf("%s: %w", uploads[i].Path, err)
+			errs[owner[i]] = named(uploads[i].Path, err)
 		}
 	}
 }
