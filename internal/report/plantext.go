@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/inventory"
@@ -276,12 +277,20 @@ func split(problems []inventory.Problem) (damaged, odd []inventory.Problem) {
 }
 
 func (p *page) odd(problems []inventory.Problem) {
-	if len(problems) == 0 {
-		return
+	for _, kind := range []struct {
+		code inventory.ProblemCode
+		text string
+	}{
+		{inventory.NotUnderstood, "Not understood, and kept with all that its repository holds; this is no damage:"},
+		{inventory.PartsUnseen, "Not seen, and kept: uploads in parts that were never finished; this is no damage:"},
+	} {
+		found := slices.DeleteFunc(slices.Clone(problems), func(o inventory.Problem) bool { return o.Code != kind.code })
+		if len(found) > 0 {
+			p.gap()
+			p.prose("%s", kind.text)
+			p.problems(found)
+		}
 	}
-	p.gap()
-	p.prose("Not understood, and kept with all that its repository holds; this is no damage:")
-	p.problems(problems)
 }
 
 // remedy says where to read on.

@@ -22,10 +22,10 @@ func TestFailedReadsDeleteNoMore(t *testing.T) {
 		s := drawSample(t, true)
 		clean := s.store.Clone()
 		counted := fault.New(clean)
-		wanted := run(t, counted, s)
+		wanted := run(t, s.placed(counted), s)
 		op := drawOp(t, counted.Ops())
 		broken := fault.New(s.store, fault.FailReadWhere(func(o fault.Op) bool { return o == op }))
-		result, err := app.Run(context.Background(), broken, nil, s.runRequest())
+		result, err := app.Run(context.Background(), s.placed(broken), nil, s.runRequest())
 		if err != nil {
 			return // refused as a whole
 		}
@@ -85,7 +85,7 @@ func TestCrashIsSafe(t *testing.T) {
 		clean := s.store.Clone()
 		run(t, clean, s)
 		n := rapid.IntRange(1, 80).Draw(t, "crash at deletion")
-		_, _ = app.Run(context.Background(), fault.New(s.store, fault.CrashAtDelete(n)), nil, s.runRequest())
+		_, _ = app.Run(context.Background(), s.on(fault.CrashAtDelete(n)), nil, s.runRequest())
 		crashed := read(s.store)
 		stillWhole(t, before, crashed)
 		second := run(t, s.store, s)
@@ -141,7 +141,7 @@ func TestFailedDeletionsAreSafe(t *testing.T) {
 		clean := s.store.Clone()
 		run(t, clean, s)
 		n := rapid.IntRange(1, 80).Draw(t, "failing deletion")
-		result := run(t, fault.New(s.store, fault.FailDelete(n)), s)
+		result := run(t, s.on(fault.FailDelete(n)), s)
 		after := read(s.store)
 		stillWhole(t, before, after)
 		if len(after.files) > len(read(clean).files) && len(result.Outcome.Failed) == 0 {

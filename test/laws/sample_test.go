@@ -24,6 +24,7 @@ type sample struct {
 	store  *mem.Store
 	owners refs.Set
 	policy policy.Policy
+	far    bool // it is in an object store
 }
 
 func (s sample) request() app.Request {
@@ -78,7 +79,7 @@ func drawSample(t *rapid.T, damage bool) sample {
 	for range rapid.IntRange(1, 14).Draw(t, "actions") {
 		actions[rapid.SampledFrom(names).Draw(t, "action")]()
 	}
-	return sample{store: store, owners: b.owners(), policy: b.policy()}
+	return sample{store: store, owners: b.owners(), policy: b.policy(), far: rapid.Bool().Draw(t, "far")}
 }
 
 func (b *builder) repository() string { return rapid.SampledFrom(repositories).Draw(b.T, "repository") }

@@ -76,7 +76,8 @@ func bucketStorage(o s3.Options) storage {
 	if o.PathStyle != nil {
 		query.Set("forcepathstyle", strconv.FormatBool(*o.PathStyle))
 	}
-	u := url.URL{Scheme: "s3", Host: o.Bucket, RawQuery: query.Encode()}
+	readable := strings.NewReplacer("%3A", ":", "%2F", "/") // which a query need not hide
+	u := url.URL{Scheme: "s3", Host: o.Bucket, RawQuery: readable.Replace(query.Encode())}
 	if o.Prefix != "" {
 		u.Path = "/" + o.Prefix
 	}

@@ -26,6 +26,8 @@ var (
 	errFailed = errors.New("not all could be deleted")
 	// errUnmended says the same of a repair.
 	errUnmended = errors.New("not all could be mended")
+	// errRemembered says that a registry's cache could not be flushed.
+	errRemembered = errors.New("the registry still remembers what is gone")
 	// errHeld says that a run kept what a person must confirm first.
 	errHeld = errors.New("held")
 )
@@ -43,7 +45,7 @@ func code(err error) (int, bool) {
 		return exitStale, true
 	case errors.Is(err, app.ErrLimit), errors.Is(err, errHeld):
 		return exitLimit, true
-	case errors.Is(err, errDamaged), errors.Is(err, errFailed), errors.Is(err, errUnmended):
+	case errors.Is(err, errDamaged), errors.Is(err, errFailed), errors.Is(err, errRemembered), errors.Is(err, errUnmended):
 		return exitDamaged, true
 	}
 	return 0, false

@@ -30,7 +30,7 @@ func (j *job) forget(ctx context.Context, f *writeFlags, up bool) (report.Memory
 	}
 	n, err := descriptorcache.Flush(context.WithoutCancel(ctx), f.redis)
 	if err != nil {
-		return report.Memory{Flushed: n, Remedy: remedy}, fmt.Errorf("%w: %w", errFailed, err)
+		return report.Memory{Flushed: n, Remedy: remedy}, fmt.Errorf("%w: %w", errRemembered, err)
 	}
 	return report.Memory{Flushed: n}, nil
 }

@@ -155,7 +155,9 @@ func (r *mending) mend(ctx context.Context) error {
 		o.Stopped = err.Error()
 	}
 	var flushed error
-	o.Memory, flushed = r.forget(ctx, &r.flags.writeFlags, result.Guarded)
+	if o.Applied {
+		o.Memory, flushed = r.forget(ctx, &r.flags.writeFlags, result.Guarded)
+	}
 	return errors.Join(err, r.print(result.Plan, nil, o), judgeRepair(result, err), flushed)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/execute"
 	"github.com/ebb-io/ebb/internal/execute/guard"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
@@ -111,8 +112,17 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	r.warn(result.Plan)
-	memory, flushed := r.forget(ctx, &r.flags.writeFlags, result.Guarded)
+	var memory report.Memory
+	var flushed error
+	if begun(result, err) {
+		memory, flushed = r.forget(ctx, &r.flags.writeFlags, result.Guarded)
+	}
 	return errors.Join(err, r.report(result, memory, err), r.judge(result, err), flushed)
+}
+
+// begun tells whether the run went as far as deleting.
+func begun(result *app.Result, stopped error) bool {
+	return result.Approved && stopped == nil || result.Outcome.Stopped != nil || result.Outcome.Deleted != execute.Deleted{}
 }
 
 // report writes the result to standard output. Where nothing was begun it

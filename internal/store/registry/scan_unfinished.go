@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/store/blob"
@@ -27,11 +28,19 @@ func (s *scan) readUnfinished(ctx context.Context) error {
 	}
 	for _, u := range found {
 		s.unfinished = append(s.unfinished, inventory.Unfinished{
-			Path: u.Path, ID: u.ID, Repository: placeOf(u.Path).repository, Size: u.Size, Started: inventory.TimeOf(u.Started),
+			Path: u.Path, ID: u.ID, Repository: repositoryOf(u.Path), Size: u.Size, Started: inventory.TimeOf(u.Started),
 		})
 	}
 	slices.SortFunc(s.unfinished, func(a, b inventory.Unfinished) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID))
 	})
 	return nil
+}
+
+// repositoryOf is empty for what lies outside of all repositories.
+func repositoryOf(path string) string {
+	if !strings.HasPrefix(path, repositories+"/") {
+		return ""
+	}
+	return placeOf(path).repository
 }
