@@ -17,14 +17,14 @@ const (
 // and cleaned away at the end, elsewhere a line now and then.
 type Progress struct {
 	app  *App
-	line func(elapsed time.Duration) string
+	line func() string
 
 	stop chan struct{}
 	done sync.WaitGroup
 }
 
 // Progress starts to show what line says. Nothing is shown when quiet.
-func (a *App) Progress(line func(elapsed time.Duration) string) *Progress {
+func (a *App) Progress(line func() string) *Progress {
 	p := &Progress{app: a, line: line}
 	p.Resume()
 	return p
@@ -52,7 +52,6 @@ func (p *Progress) Stop() {
 
 func (p *Progress) show(stop <-chan struct{}) {
 	defer p.done.Done()
-	started := p.app.Now()
 	every := elsewhere
 	if p.app.Err.Terminal {
 		every = onTerminal
@@ -68,7 +67,7 @@ func (p *Progress) show(stop <-chan struct{}) {
 			}
 			return
 		case <-ticker.C:
-			p.update(p.line(p.app.Now().Sub(started)))
+			p.update(p.line())
 			shown = true
 		}
 	}

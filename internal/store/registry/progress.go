@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Stage is what a store is doing.
@@ -22,6 +23,7 @@ const (
 // Progress is how far a store is. It may be read while the store works.
 type Progress struct {
 	stage       atomic.Int32
+	began       atomic.Int64 // nanoseconds since 1970
 	done, total atomic.Int64 // of the stage, in its unit
 
 	repositories, bytes, cached atomic.Int64
@@ -30,17 +32,18 @@ type Progress struct {
 // Look is a progress at one moment.
 type Look struct {
 	Stage        Stage
-	Done         int64 // of the stage's unit
-	Total        int64 // zero: not known
-	Repositories int64 // found so far
-	Bytes        int64 // of the blobs found so far
-	Cached       int64 // of the manifests, those that no request was needed for
+	Elapsed      time.Duration // in the stage
+	Done         int64         // of the stage's unit
+	Total        int64         // zero: not known
+	Repositories int64         // found so far
+	Bytes        int64         // of the blobs found so far
+	Cached       int64         // of the manifests, those that no request was needed for
 }
 
 // Look tells how far the store is.
 func (p *Progress) Look() Look {
 	return Look{
-		Stage: Stage(p.stage.Load()), Done: p.done.Load(), Total: p.total.Load(),
+		Stage: Stage(p.stage.Load()), Elapsed: time.Since(time.Unix(0, p.began.Load())), Done: p.done.Load(), Total: p.total.Load(),
 		Repositories: p.repositories.Load(), Bytes: p.bytes.Load(), Cached: p.cached.Load(),
 	}
 }
@@ -59,6 +62,7 @@ func (p *Progress) Expect(items int64) { p.begin(Deleting, items) }
 func (p *Progress) begin(stage Stage, total int64) {
 	p.done.Store(0)
 	p.total.Store(total)
+	p.began.Store(time.Now().UnixNano())
 	p.stage.Store(int32(stage))
 }
 
