@@ -16,9 +16,8 @@ import (
 	"github.com/ebb-io/ebb/internal/testkit/objects"
 )
 
-// bucketInDocuments is the storage that the documents' examples name. A person
-// quotes it for the shell.
-const bucketInDocuments = "s3://example-bucket/images?region=eu-central-1"
+// bucketInDocuments is the storage that the examples name; a region may follow.
+const bucketInDocuments = "s3://example-bucket/images"
 
 // newBucketStage is one with its storage in S3.
 func newBucketStage(t *testing.T) stage {
@@ -77,7 +76,7 @@ func policy(t *testing.T) []statement {
 var actions = map[string]string{
 	objects.List: "s3:ListBucket", objects.HeadBucket: "s3:ListBucket",
 	objects.Get: "s3:GetObject", objects.Head: "s3:GetObject",
-	objects.Versioning: "s3:GetBucketVersioning",
+	objects.Versioning:  "s3:GetBucketVersioning",
 	objects.ListUploads: "s3:ListBucketMultipartUploads", objects.ListParts: "s3:ListMultipartUploadParts",
 	objects.Put: "s3:PutObject", objects.Delete: "s3:DeleteObject", objects.DeleteMany: "s3:DeleteObject",
 	objects.AbortUpload: "s3:AbortMultipartUpload",
