@@ -13,7 +13,8 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 		Use:   "ebb",
 		Short: "Ebb brings container-image storage down to what is still in use, and proves that it kept the rest.",
 		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
-  ebb registry run --storage /var/lib/registry --owners owners.yaml --registry https://registry.example.org
+  ebb registry run --storage /var/lib/registry --owners owners.yaml \
+      --registry https://registry.example.org
   ebb registry explain apps/web:v3 --storage /var/lib/registry`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,

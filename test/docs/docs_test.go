@@ -4,6 +4,7 @@ package docs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,16 +24,19 @@ const top = "../.."
 
 var documents = []string{"README.md", "CONTRIBUTING.md", "docs/registry.md", "docs/architecture.md", "docs/performance.md"}
 
-// stage is a folder with a registry, its owners, a configuration and a server
-// that takes no writes: what the documents' commands find on a reader's machine.
+// stage is a registry's storage, its owners, a configuration and a server that
+// takes no writes: what the documents' commands find on a reader's machine.
 type stage struct {
-	dir    string
-	server *server.Server
+	dir     string
+	storage string // as --storage takes it
+	server  *server.Server
 }
 
+// newStage is one with its storage in a folder.
 func newStage(t *testing.T) stage {
 	t.Helper()
 	s := stage{dir: t.TempDir()}
+	s.storage = s.path("registry")
 	fill, err := server.Start(t.Context(), s.path("registry"), server.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +55,21 @@ func newStage(t *testing.T) stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.server.Close() })
+	s.furnish(t, world, "filesystem", map[string]any{"rootdirectory": s.path("registry")})
+	return s
+}
+
+// furnish writes the files that the commands name.
+func (s stage) furnish(t *testing.T, world demo.World, driver string, parameters map[string]any) {
+	t.Helper()
 	s.write(t, "owners.yaml", world.After)
 	s.write(t, "objects/owners.yaml", world.After)
 	s.write(t, "ebb.yaml", []byte(s.here(fence(t, "docs/registry.md", "yaml"))))
-	return s
+	own, err := json.Marshal(map[string]any{"version": "0.1", "storage": map[string]any{driver: parameters}}) // which is YAML too
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "config.yml", own)
 }
 
 func (s stage) path(name string) string { return filepath.Join(s.dir, name) }
@@ -72,7 +87,10 @@ func (s stage) write(t *testing.T, name string, content []byte) {
 // here puts the stage in the place of the documents' examples.
 func (s stage) here(text string) string {
 	return strings.NewReplacer(
-		"/var/lib/registry", s.path("registry"),
+		"/var/lib/registry", s.storage,
+		bucketInDocuments+"?region=eu-central-1", s.storage,
+		bucketInDocuments, s.storage,
+		"/etc/distribution/config.yml", s.path("config.yml"),
 		"https://registry.example.org", s.server.URL(),
 		"/etc/ebb/objects", s.path("objects"),
 		"owners.yaml", s.path("owners.yaml"),
@@ -87,7 +105,7 @@ func (s stage) run(t *testing.T, line string) int {
 	t.Helper()
 	line, _, _ = strings.Cut(line, "#")
 	command, file, toFile := strings.Cut(s.here(line), ">")
-	args := strings.Fields(command)[1:]
+	args := strings.Fields(strings.ReplaceAll(command, "'", ""))[1:]
 	if args[1] == "run" && !slices.Contains(args, "--yes") {
 		args = append(args, "--yes") // the reader answers the question
 	}
@@ -116,13 +134,23 @@ func TestCommandsInDocuments(t *testing.T) {
 			if len(lines) == 0 {
 				return
 			}
-			s := newStage(t)
-			for _, line := range lines {
-				if code := s.run(t, line); code != 0 {
-					t.Errorf("%s: exit code %d", line, code)
-				}
-			}
+			runAll(t, lines)
 		})
+	}
+}
+
+// runAll runs lines in their order, each on the kind of storage that it names.
+func runAll(t *testing.T, lines []string) {
+	t.Helper()
+	inFolder, inBucket := newStage(t), newBucketStage(t)
+	for _, line := range lines {
+		s := inFolder
+		if strings.Contains(line, bucketInDocuments) {
+			s = inBucket
+		}
+		if code := s.run(t, line); code != 0 {
+			t.Errorf("%s: exit code %d", line, code)
+		}
 	}
 }
 
@@ -177,6 +205,23 @@ func TestLinksInDocuments(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(top, filepath.Dir(document), match[1])); err != nil {
 				t.Errorf("%s: %v", document, err)
+			}
+		}
+	}
+}
+
+// Every link to a heading leads to one of the same document.
+func TestHeadingsInDocuments(t *testing.T) {
+	for _, document := range documents {
+		text := read(t, document)
+		headings := map[string]bool{}
+		for _, match := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+			plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(match[1]), "")
+			headings[strings.ReplaceAll(plain, " ", "-")] = true
+		}
+		for _, match := range regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(text, -1) {
+			if !headings[match[1]] {
+				t.Errorf("%s has no heading #%s", document, match[1])
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func checkCommand(a *cli.App) *cobra.Command {
 		Short: "Show what could be reclaimed, and why; nothing is written",
 		Example: `  ebb registry check --storage /var/lib/registry
   ebb registry check --storage /var/lib/registry --owners owners.yaml -o wide
-  ebb registry check --storage /var/lib/registry --owners owners.yaml -o json > plan.json`,
+  ebb registry check --storage s3://example-bucket/images
+  ebb registry check --storage /var/lib/registry -o json > plan.json`,
 		Args: cli.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			j, err := newJob(a, cmd, &flags)

@@ -12,9 +12,10 @@ func explainCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain IMAGE",
 		Short: "Show why an image is kept or would be deleted; nothing is written",
-		Example: `  ebb registry explain apps/web --storage /var/lib/registry --owners owners.yaml
-  ebb registry explain apps/web:v3 --storage /var/lib/registry --owners owners.yaml
-  ebb registry explain sha256:1be94b7f --storage /var/lib/registry --owners owners.yaml`,
+		Example: `  ebb registry explain apps/web --storage /var/lib/registry
+  ebb registry explain apps/web:v3 --storage /var/lib/registry \
+      --owners owners.yaml
+  ebb registry explain sha256:1be94b7f --storage /var/lib/registry`,
 		Long: `IMAGE is a repository, repository:tag, repository@digest, or the digest of an
 image, a config or a layer. Eight digits of a digest are enough when no other
 begins with them.`,

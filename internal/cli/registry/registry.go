@@ -19,7 +19,12 @@ func command(app *cli.App) *cobra.Command {
 		Use:   "registry",
 		Short: "See and reclaim what a registry's storage no longer needs",
 		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
-  ebb registry explain apps/web:v3 --storage /var/lib/registry --owners owners.yaml`,
+  ebb registry check --storage s3://example-bucket/images
+  ebb registry explain apps/web:v3 --storage /var/lib/registry`,
+		Long: `A storage is the folder that holds docker/registry/v2, or s3://BUCKET/PREFIX, or
+config:PATH for what the registry's own configuration file names. In S3 the
+credentials come from where the tools of AWS take them; ?region=NAME names a
+region, ?endpoint=URL another server.`,
 	}
 	cli.Parent(group)
 	group.AddCommand(checkCommand(app), runCommand(app), explainCommand(app), usageCommand(app), verifyCommand(app), repairCommand(app), unlockCommand(app))

@@ -37,7 +37,8 @@ func repairCommand(a *cli.App) *cobra.Command {
 		Use:   "repair",
 		Short: "Show what of the damage can be mended, and with --yes mend it",
 		Example: `  ebb registry repair --storage /var/lib/registry
-  ebb registry repair --storage /var/lib/registry --registry https://registry.example.org --yes
+  ebb registry repair --storage /var/lib/registry --yes \
+      --registry https://registry.example.org
   ebb registry repair --storage /var/lib/registry --offline --yes`,
 		Long: `Names and links that lead nowhere go, links that a crash left empty are written
 anew from their paths, and temporary files and empty folders are tidied up. What

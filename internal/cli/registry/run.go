@@ -29,8 +29,9 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Delete what check shows, and keep the rest whole",
-		Example: `  ebb registry run --storage /var/lib/registry --owners owners.yaml --registry https://registry.example.org
-  ebb registry run --storage /var/lib/registry --owners owners.yaml --offline --yes
+		Example: `  ebb registry run --storage /var/lib/registry --owners owners.yaml \
+      --registry https://registry.example.org
+  ebb registry run --storage s3://example-bucket/images --offline --yes
   ebb registry run --storage /var/lib/registry --plan plan.json --offline --yes`,
 		Args: cli.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -19,8 +19,9 @@ func unlockCommand(a *cli.App) *cobra.Command {
 		Short:   "Remove the lock of a run that is gone",
 		Example: "  ebb registry unlock --storage /var/lib/registry",
 		Long: `A run that ended without giving its lock back does not stand in the way of the
-next one on a local disk. On a network file system the next one waits ten minutes
-for a sign of life; this command does not, unless the holder is known to live.`,
+next one on a local disk. On a network file system the next one waits for ten
+minutes without a sign of life; this command does not, unless the holder is
+known to live. In S3 nobody can know, so there both wait.`,
 		Args: cli.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := configure(a, cmd); err != nil {

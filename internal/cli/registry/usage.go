@@ -27,7 +27,8 @@ func usageCommand(a *cli.App) *cobra.Command {
 		Use:   "usage",
 		Short: "Show who takes the space; nothing is written",
 		Example: `  ebb registry usage --storage /var/lib/registry
-  ebb registry usage --storage /var/lib/registry --owners owners.yaml --by namespace
+  ebb registry usage --storage /var/lib/registry --owners owners.yaml \
+      --by namespace
   ebb registry usage --storage /var/lib/registry --by media-type --top all`,
 		Long: `EXCLUSIVE is the size of the blobs that one group alone needs: what nothing
 would need if all of the group went. SHARED is its part of the blobs that

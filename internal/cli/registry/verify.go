@@ -17,7 +17,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 		Use:   "verify",
 		Short: "Find what is damaged; nothing is written",
 		Example: `  ebb registry verify --storage /var/lib/registry
-  ebb registry verify --storage /var/lib/registry --deep`,
+  ebb registry verify --storage s3://example-bucket/images --deep`,
 		Long: `Every tag must lead to a manifest, every manifest to its content, links must
 hold their digest and sizes agree. It exits with 3 when something is damaged.`,
 		Args: cli.NoArgs(),
