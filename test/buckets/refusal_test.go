@@ -256,8 +256,8 @@ func TestHeldLock(t *testing.T) {
 	if _, err := open(t, w.fake.Bucket).Lock(t.Context(), world.Root+"/.ebb-lock"); err != nil {
 		t.Fatal(err)
 	}
-	oneSentence(t, w.runAll(t, sh), told{code: 11, words: []string{"another run is at work", "ebb registry unlock --storage 's3://images/reg?"}})
-	oneSentence(t, sh.ebb(t, "unlock"), told{code: 11, words: []string{"is at work", "wait for it"}})
+	oneSentence(t, w.runAll(t, sh), told{code: 11, words: []string{"s3://images/reg: another run is at work", "ten minutes after that"}})
+	oneSentence(t, sh.ebb(t, "unlock"), told{code: 11, words: []string{"is at work", "wait for it", "ten minutes after that"}})
 	if left := len(w.fake.Objects()); left != before+1 {
 		t.Errorf("%d objects are left, want %d and the lock", left, before)
 	}

@@ -150,6 +150,8 @@ func verdict(result *app.Result, err error) string {
 		return fmt.Sprint("failed: ", result.Outcome.Failed)
 	case len(result.Plan.Inventory().Problems) > 0:
 		return fmt.Sprint("problems: ", result.Plan.Inventory().Problems)
+	case result.Unreleased != nil:
+		return fmt.Sprint("unreleased: ", result.Unreleased)
 	}
 	return ""
 }

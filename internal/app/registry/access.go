@@ -36,6 +36,8 @@ type access struct {
 	driver  Driver
 	reading *registry.Store
 	lock    blob.Lock
+	// unreleased is why the lock could not be given back when all was done.
+	unreleased error
 }
 
 func newAccess(driver Driver, reading *registry.Store, allowed Access) access {
@@ -56,6 +58,7 @@ func (noLock) Beat(context.Context) error    { return nil }
 func (noLock) Release(context.Context) error { return nil }
 
 // hold takes the lock, keeps it alive while something is done, and gives it back.
+// That it can not be given back undoes nothing that was done.
 func (a *access) hold(ctx context.Context, do func(ctx context.Context) error) error {
 	lock, err := a.takeLock(ctx)
 	if err != nil {
@@ -64,8 +67,13 @@ func (a *access) hold(ctx context.Context, do func(ctx context.Context) error) e
 	ctx, stop := keepBeating(ctx, lock)
 	defer stop()
 	a.lock = lock
-	err = do(ctx)
-	return errors.Join(why(ctx, err), lock.Release(context.WithoutCancel(ctx)))
+	err = why(ctx, do(ctx))
+	released := lock.Release(context.WithoutCancel(ctx))
+	if err == nil && !errors.Is(released, blob.ErrLockLost) {
+		a.unreleased = released
+		return nil
+	}
+	return errors.Join(err, released)
 }
 
 // why says what ended the context, where an error only says that it ended.

@@ -46,6 +46,8 @@ type Repaired struct {
 	// Guarded says that a registry was up: it must be restarted, or its cache
 	// flushed, before it takes writes again.
 	Guarded bool
+	// Unreleased is why the lock stays although all is done; nil: it does not.
+	Unreleased error
 }
 
 // MendingDriver is a blob driver that may be mended.
@@ -91,7 +93,7 @@ func Repair(ctx context.Context, driver MendingDriver, progress *registry.Progre
 	} else if err == nil {
 		err = r.hold(ctx, r.locked)
 	}
-	r.result.FinishedAt = req.Clock()
+	r.result.FinishedAt, r.result.Unreleased = req.Clock(), r.unreleased
 	return r.result, err
 }
 

@@ -43,6 +43,8 @@ type Result struct {
 	// Guarded says that a registry was up: it must be restarted, or its cache
 	// flushed, before it takes writes again.
 	Guarded bool
+	// Unreleased is why the lock stays although all is done; nil: it does not.
+	Unreleased error
 }
 
 // Run plans and deletes. A result comes with every error that left something
@@ -60,6 +62,9 @@ func Run(ctx context.Context, driver Driver, progress *registry.Progress, req Ru
 		result, err = r.locked(ctx)
 		return err
 	})
+	if result != nil {
+		result.Unreleased = r.unreleased
+	}
 	return result, err
 }
 

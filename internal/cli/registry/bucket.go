@@ -3,10 +3,12 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
@@ -110,8 +112,9 @@ func (b bucket) openWritable(ctx context.Context) (app.MendingDriver, error) {
 func (b bucket) explain(err error) error {
 	var locked *blob.LockedError
 	if errors.As(err, &locked) {
-		var lock *lockError
-		return told{whoIsAtWork("s3://"+path.Join(b.options.Bucket, b.options.Prefix), b.name, locked, errors.As(err, &lock) && lock.unlock), err}
+		seen := locked.Since.UTC().Format(time.RFC3339)
+		return told{fmt.Sprintf("storage s3://%s: another run is at work, its last sign of life was at %s: wait for it; if it is gone, its lock counts no more ten minutes after that",
+			path.Join(b.options.Bucket, b.options.Prefix), seen), err}
 	}
 	return err
 }

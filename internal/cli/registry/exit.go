@@ -28,6 +28,8 @@ var (
 	errUnmended = errors.New("not all could be mended")
 	// errRemembered says that a registry's cache could not be flushed.
 	errRemembered = errors.New("the registry still remembers what is gone")
+	// errUnreleased says that the lock stays although all is done.
+	errUnreleased = errors.New("all is done, but the lock could not be removed, and keeps others out until it has been silent for ten minutes")
 	// errHeld says that a run kept what a person must confirm first.
 	errHeld = errors.New("held")
 )
@@ -45,7 +47,7 @@ func code(err error) (int, bool) {
 		return exitStale, true
 	case errors.Is(err, app.ErrLimit), errors.Is(err, errHeld):
 		return exitLimit, true
-	case errors.Is(err, errDamaged), errors.Is(err, errFailed), errors.Is(err, errRemembered), errors.Is(err, errUnmended):
+	case errors.Is(err, errDamaged), errors.Is(err, errFailed), errors.Is(err, errRemembered), errors.Is(err, errUnreleased), errors.Is(err, errUnmended):
 		return exitDamaged, true
 	}
 	return 0, false

@@ -40,7 +40,7 @@ func (w writable) Lock(ctx context.Context, path string) (blob.Lock, error) {
 func (f folder) explainLock(e *lockError) error {
 	var locked *blob.LockedError
 	if errors.As(e, &locked) {
-		return told{whoIsAtWork(f.path, f.path, locked, e.unlock), e}
+		return told{whoIsAtWork(f.path, locked, e.unlock), e}
 	}
 	for _, reason := range []struct {
 		is   error
@@ -58,15 +58,13 @@ func (f folder) explainLock(e *lockError) error {
 	return e.err
 }
 
-// whoIsAtWork calls the storage by its place, and names it as a command line
-// must.
-func whoIsAtWork(place, name string, locked *blob.LockedError, unlock bool) string {
+func whoIsAtWork(name string, locked *blob.LockedError, unlock bool) string {
 	seen := locked.Since.UTC().Format(time.RFC3339)
 	if unlock {
-		return fmt.Sprintf("storage %s: the run that holds the lock is at work, its last sign of life was at %s: wait for it, or end it", place, seen)
+		return fmt.Sprintf("storage %s: the run that holds the lock is at work, its last sign of life was at %s: wait for it, or end it", name, seen)
 	}
 	return fmt.Sprintf("storage %s: another run is at work, its last sign of life was at %s: wait for it, or, if it is gone, run ebb registry unlock --storage %s",
-		place, seen, report.ShellQuote(name))
+		name, seen, report.ShellQuote(name))
 }
 
 // told is an error in other words.

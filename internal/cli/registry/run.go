@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +119,7 @@ func (r *run) run(ctx context.Context) error {
 	if begun(result, err) {
 		memory, flushed = r.forget(ctx, &r.flags.writeFlags, result.Guarded)
 	}
-	return errors.Join(err, r.report(result, memory, err), r.judge(result, err), flushed)
+	return errors.Join(err, r.report(result, memory, err), r.judge(result, err), flushed, unreleased(result.Unreleased))
 }
 
 // begun tells whether the run went as far as deleting.
@@ -177,7 +178,7 @@ func outcome(result *app.Result, stopped error) report.Outcome {
 		o.Stopped = stopped.Error()
 	}
 	for _, f := range result.Outcome.Failed {
-		o.Failed = append(o.Failed, report.Failure{Path: registry.Path(f.Item), Error: f.Err.Error()})
+		o.Failed = append(o.Failed, report.Failure{Path: registry.Path(f.Item), Error: oneLine(f.Err)})
 	}
 	return o
 }
@@ -201,3 +202,6 @@ func (r *run) judge(result *app.Result, stopped error) error {
 	}
 	return nil
 }
+
+// oneLine writes joined errors side by side.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

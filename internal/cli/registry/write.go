@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
@@ -79,3 +81,10 @@ func (j *job) confirmed(name string) (bool, error) {
 
 // confirmation is what --confirm wants to hear.
 func (j *job) confirmation() string { return report.ShellQuote(j.storage.Name) }
+
+func unreleased(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUnreleased, err)
+}

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -80,7 +81,10 @@ func (l *links) look(ctx context.Context, fault inventory.LinkFault) error {
 
 // linkState says what is wrong with a link that does not hold its digest.
 func linkState(content []byte, want image.Digest, err error) (inventory.LinkState, string) {
-	if err != nil {
+	switch {
+	case errors.Is(err, blob.ErrTooLarge):
+		return inventory.LinkForeign, err.Error()
+	case err != nil:
 		return inventory.LinkUnread, err.Error()
 	}
 	state, detail := inventory.LinkForeign, fmt.Sprintf("it holds %q", content)

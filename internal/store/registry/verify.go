@@ -23,7 +23,11 @@ func (s *Store) VerifyLinks(ctx context.Context, inv *inventory.Inventory) ([]in
 	faults, err := s.faultyLinks(ctx, inv)
 	problems := make([]inventory.Problem, 0, len(faults))
 	for _, f := range faults {
-		problems = append(problems, inventory.Problem{Path: f.Path, Code: inventory.LinkDamaged, Detail: f.Detail})
+		code := inventory.LinkDamaged
+		if f.State == inventory.LinkUnread {
+			code = inventory.NotListed
+		}
+		problems = append(problems, inventory.Problem{Path: f.Path, Code: code, Detail: f.Detail})
 	}
 	return inventory.SortProblems(problems), err
 }

@@ -153,7 +153,7 @@ func unanswered(err error) error {
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%w: it speaks http and not https", errNotS3)
 	case untrusted(err):
-		return fmt.Errorf("the server's certificate is not trusted: give the file of its authority, or skip the check: %w", root(err))
+		return fmt.Errorf("the server's certificate is not trusted: set AWS_CA_BUNDLE to a file with its authority: %w", root(err))
 	case errors.As(err, &dns):
 		return fmt.Errorf("%w: %w", errUnreachable, dns)
 	case errors.As(err, &network):

@@ -3,13 +3,11 @@ package s3
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -36,8 +34,9 @@ type Options struct {
 
 	AccessKey, SecretKey, SessionToken string // all empty: the usual chain
 
-	SkipVerify bool   // take any certificate
-	CAFile     string // PEM of the authorities to trust besides the system's; also AWS_CA_BUNDLE
+	// SkipVerify takes any certificate. Else AWS_CA_BUNDLE, or ca_bundle in a
+	// profile, names the authorities to trust in place of the system's.
+	SkipVerify bool
 
 	MaxRequestsPerSecond float64 // 0: no limit
 }
@@ -75,11 +74,7 @@ func (o Options) check() error {
 
 // client is a client that does not retry: the driver does.
 func (o Options) client(ctx context.Context) (*sdk.Client, *sender, error) {
-	transport, err := o.transport()
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, o.load(transport)...)
+	cfg, err := config.LoadDefaultConfig(ctx, o.load(o.transport())...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration of AWS: %w", err)
 	}
@@ -123,11 +118,7 @@ func (o Options) load(transport *awshttp.BuildableClient) []func(*config.LoadOpt
 	return load
 }
 
-func (o Options) transport() (*awshttp.BuildableClient, error) {
-	roots, err := o.roots()
-	if err != nil {
-		return nil, err
-	}
+func (o Options) transport() *awshttp.BuildableClient {
 	dialer := &net.Dialer{Timeout: connectTime}
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -143,29 +134,8 @@ func (o Options) transport() (*awshttp.BuildableClient, error) {
 		if t.TLSClientConfig == nil {
 			t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
-		t.TLSClientConfig.RootCAs = roots
 		t.TLSClientConfig.InsecureSkipVerify = o.SkipVerify
-	}), nil
-}
-
-// roots are nil where the system's are trusted and no others.
-func (o Options) roots() (*x509.CertPool, error) {
-	file := o.CAFile
-	if file == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("certificates: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool()
-	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("certificates: %s holds none in PEM form", file)
-	}
-	return roots, nil
+	})
 }
 
 // patient is a connection whose server may be slow but not silent.
