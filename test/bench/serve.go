@@ -36,14 +36,23 @@ type bucketProcess struct {
 
 // serveBucket starts a child that serves a bucket until stop, or until this process is no more.
 func serveBucket(ctx context.Context, o order) (*bucketProcess, error) {
+	argument, err := o.argument()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := self(ctx, "serve", argument)
+	if err != nil {
+		return nil, err
+	}
+	return startServer(cmd)
+}
+
+func (o order) argument() (string, error) {
 	raw, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	cmd, err := self(ctx, "serve", string(raw))
-	if err != nil {
-		return nil, err
-	}
+	return string(raw), err
+}
+
+func startServer(cmd *exec.Cmd) (*bucketProcess, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
