@@ -158,3 +158,33 @@ func TestInsertNeedsMarkers(t *testing.T) {
 		}
 	}
 }
+
+// A measurement takes long: that its document has no place for it should be known before.
+func TestTheDocumentHasAPlaceForEachCase(t *testing.T) {
+	data, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := filepath.Join(t.TempDir(), "performance.md")
+	if err := os.WriteFile(doc, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var tables []table
+	for _, r := range rounds(options{}) {
+		tables = append(tables, table{r.name, "table of " + r.name + "\n"})
+	}
+	for _, c := range bucketCases(options{}) {
+		tables = append(tables, table{c.name, "table of " + c.name + "\n"})
+	}
+	if err := insert(doc, tables); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tables {
+		if strings.Count(string(data), begin(one.name)+one.text+end) != 1 {
+			t.Errorf("the table of %s is not where it should be:\n%s", one.name, data)
+		}
+	}
+}

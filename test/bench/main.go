@@ -4,6 +4,7 @@
 //	go run ./test/bench -doc docs/performance.md
 //
 // All contenders run as processes of their own, in turn, in one run on one machine, so that their ratios mean something.
+// So do the buckets of S3 that they are compared on: what is counted there is the same on every machine.
 // It refuses to judge: what it prints are medians and ratios, and no test depends on them.
 package main
 
