@@ -72,7 +72,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.reps, "reps", 5, "measurements of each contender")
 	flags.StringVar(&o.dir, "dir", "", "folder for the fixtures, with space for 20 GB and 5 million files (default: the system's temporary folder)")
 	flags.StringVar(&o.doc, "doc", "", "Markdown file to write the tables into, each between its bench markers")
-	flags.StringVar(&o.cases, "cases", "", "what to measure, of check,single,run,objects,latency (default: all; latency takes eight minutes)")
+	flags.StringVar(&o.cases, "cases", "", "what to measure, of check,single,run,objects,latency (default: all; latency takes seven minutes)")
 	flags.StringVar(&o.contenders, "contenders", "stock,ebb,bare", "whom to measure")
 	if err := flags.Parse(args); err != nil {
 		return o, err

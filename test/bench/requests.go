@@ -76,7 +76,7 @@ func bucketCases(o options) []bucketCase {
 			[]visit{{several, farAway, check}, {several, farAway, again}},
 			func(c contender) int {
 				if c.name == "stock" {
-					return 1 // it takes seven minutes
+					return 1 // it takes six minutes
 				}
 				return o.reps
 			},

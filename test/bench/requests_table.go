@@ -28,7 +28,7 @@ func renderCounts(all []tally, _ string) string {
 func renderLatency(all []tally, machine string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", machine)
-	fmt.Fprintf(&b, "| fixture in a bucket, %s a request | command | contender | requests | in flight at most | measured | median | fastest to slowest | stock / this | CPU time | peak memory |\n", farAway)
+	fmt.Fprintf(&b, "| fixture in a bucket, %d ms a request | command | contender | requests | in flight at most | measured | median | fastest to slowest | stock / this | CPU time | peak memory |\n", farAway.Milliseconds())
 	b.WriteString("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, t := range all {
 		stock, _ := stockOn(all, t)
