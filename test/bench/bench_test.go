@@ -109,7 +109,12 @@ func contenderRun(t *testing.T, name string) func(t *testing.T, root string) {
 
 func TestMeasureWritesARowForEachCaseAndContender(t *testing.T) {
 	doc := filepath.Join(t.TempDir(), "performance.md")
-	if err := os.WriteFile(doc, []byte("# Before\n"+beginMarker+"old"+endMarker+"\nafter\n"), 0o600); err != nil {
+	cases := []string{"check", "single", "run", "objects", "latency"}
+	text := "# Before\n"
+	for _, name := range append(cases, "unasked") {
+		text += begin(name) + "old " + name + "\n" + end + "after " + name + "\n"
+	}
+	if err := os.WriteFile(doc, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{
@@ -124,27 +129,62 @@ func TestMeasureWritesARowForEachCaseAndContender(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(data)
-	if !strings.HasPrefix(got, "# Before\n"+beginMarker) || !strings.HasSuffix(got, endMarker+"\nafter\n") {
-		t.Errorf("what stands around the markers changed:\n%s", got)
+	if !strings.HasPrefix(got, "# Before\n"+begin("check")) || !strings.HasSuffix(got, begin("unasked")+"old unasked\n"+end+"after unasked\n") {
+		t.Errorf("what stands around the tables changed:\n%s", got)
 	}
-	for _, name := range []string{"ebb", "bare"} {
-		if rows := strings.Count(got, "| "+name+" |"); rows != 3 {
-			t.Errorf("%d rows for %s, want one for each of 3 cases:\n%s", rows, name, got)
+	// The bare contender knows no buckets.
+	want := map[string][2]int{"check": {1, 1}, "single": {1, 1}, "run": {1, 1}, "objects": {5, 0}, "latency": {2, 0}}
+	for _, name := range cases {
+		_, rest, _ := strings.Cut(got, begin(name))
+		table, _, _ := strings.Cut(rest, end+"after "+name+"\n")
+		rows := [2]int{strings.Count(table, "| ebb |"), strings.Count(table, "| bare |")}
+		if rows != want[name] || strings.Contains(table, "old") {
+			t.Errorf("%s has %d rows of ebb and bare, want %d:\n%s", name, rows, want[name], table)
 		}
 	}
-	if strings.Contains(got, "old") || strings.Contains(got, os.TempDir()) {
-		t.Errorf("the table holds an old text or a folder of this machine:\n%s", got)
+	if strings.Contains(got, os.TempDir()) {
+		t.Errorf("a table holds a folder of this machine:\n%s", got)
 	}
 }
 
 func TestInsertNeedsMarkers(t *testing.T) {
 	doc := filepath.Join(t.TempDir(), "performance.md")
-	for _, text := range []string{"none", beginMarker, endMarker + beginMarker} {
+	for _, text := range []string{"none", begin("check"), end + begin("check"), begin("run") + end} {
 		if err := os.WriteFile(doc, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := insert(doc, "table"); err == nil {
+		if err := insert(doc, []table{{"check", "table\n"}}); err == nil {
 			t.Errorf("inserted into %q", text)
+		}
+	}
+}
+
+// A measurement takes long: that its document has no place for it should be known before.
+func TestTheDocumentHasAPlaceForEachCase(t *testing.T) {
+	data, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := filepath.Join(t.TempDir(), "performance.md")
+	if err := os.WriteFile(doc, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var tables []table
+	for _, r := range rounds(options{}) {
+		tables = append(tables, table{r.name, "table of " + r.name + "\n"})
+	}
+	for _, c := range bucketCases(options{}) {
+		tables = append(tables, table{c.name, "table of " + c.name + "\n"})
+	}
+	if err := insert(doc, tables); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tables {
+		if strings.Count(string(data), begin(one.name)+one.text+end) != 1 {
+			t.Errorf("the table of %s is not where it should be:\n%s", one.name, data)
 		}
 	}
 }

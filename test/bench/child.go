@@ -35,6 +35,8 @@ func child(ctx context.Context, args []string) error {
 		return reclaim(root)
 	case "serve":
 		return serve(ctx, root)
+	case "weigh":
+		return weigh(ctx, args[1:])
 	default:
 		return fmt.Errorf("unknown task %q", task)
 	}
@@ -61,6 +63,16 @@ func reclaim(root string) error {
 		return err
 	}
 	_, err = reg.Delete()
+	return err
+}
+
+// weigh runs a command and prints its peak memory in bytes, for a process that is too large to be its parent.
+func weigh(ctx context.Context, command []string) error {
+	s, err := timed(exec.CommandContext(ctx, command[0], command[1:]...))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(os.Stdout, s.maxRSS)
 	return err
 }
 

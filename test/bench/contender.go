@@ -17,8 +17,17 @@ type contender struct {
 	check func(ctx context.Context, root string) (*exec.Cmd, error) // reads only
 	run   func(ctx context.Context, root string) (*exec.Cmd, error) // deletes
 
-	bucket func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error) // check of a bucket; nil: it can not
+	bucket bucketCommands
 }
+
+// bucketCommands are what a contender runs on a bucket; nil is what it can not.
+type bucketCommands struct {
+	check bucketCommand // reads only, and knows nothing yet
+	again bucketCommand // reads only, and may use what it left on this machine the last time
+	run   bucketCommand // deletes
+}
+
+type bucketCommand func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error)
 
 // contenders builds what must be built into dir and returns those asked for, in the order in which they take turns.
 func contenders(ctx context.Context, names, dir string) ([]contender, error) {
@@ -51,7 +60,7 @@ func newStock(ctx context.Context, dir string) (contender, error) {
 		}
 	}
 	return contender{
-		name: "stock", check: collect("--dry-run"), run: collect(), bucket: stockOnBucket(program, dir),
+		name: "stock", check: collect("--dry-run"), run: collect(), bucket: stockOnBuckets(program, dir),
 	}, err
 }
 
@@ -75,6 +84,8 @@ func newEbb(ctx context.Context, dir string) (contender, error) {
 		name:  "ebb",
 		check: registry("check"),
 		run:   registry("run", "--offline", "--yes", "--max-delete-share", "100%"),
+
+		bucket: ebbOnBuckets(program, filepath.Join(dir, "manifests")),
 	}, err
 }
 
@@ -86,13 +97,13 @@ func newBare(context.Context, string) (contender, error) {
 	}, nil
 }
 
-// goBuild builds a package in a folder of this repository, as both are released: without cgo.
+// goBuild builds a package in a folder of this repository, as both are released: without cgo and symbols.
 func goBuild(ctx context.Context, folder, output, pkg string) error {
 	top, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return fmt.Errorf("find the top of the repository: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-o", output, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", output, pkg)
 	cmd.Dir = filepath.Join(strings.TrimSpace(string(top)), folder)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,18 +9,40 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/testkit/objects"
 	"github.com/ebb-io/ebb/test/bench/fixture"
 )
 
-// tally is what a contender's check asked of a bucket.
+// errand is what contenders are sent to a bucket for.
+type errand struct {
+	title string // for the table
+	of    func(bucketCommands) bucketCommand
+	like  string // title of the stock collector's errand to compare with, where it has none of this title
+	twice bool   // only the second time counts
+}
+
+func errands() (check, again, run errand) {
+	check = errand{title: "check", of: func(c bucketCommands) bucketCommand { return c.check }}
+	again = errand{title: "second check", of: func(c bucketCommands) bucketCommand { return c.again }, like: check.title, twice: true}
+	run = errand{title: "run", of: func(c bucketCommands) bucketCommand { return c.run }}
+	return check, again, run
+}
+
+// visit is one errand to one bucket.
+type visit struct {
+	shape   fixture.Shape
+	latency time.Duration // of every request
+	errand
+}
+
+// tally is what a contender's visits asked of a bucket, and how long they took.
 type tally struct {
-	shape  fixture.Shape
-	name   string
-	asked  report
-	sample sample
+	visit
+	name    string
+	asked   requests // by the last one
+	samples series
 }
 
 // onObjects is the shape of a fixture in a bucket: a quarter is garbage.
@@ -27,17 +50,55 @@ func onObjects(repositories, images int) fixture.Shape {
 	return fixture.Shape{Repositories: repositories, Images: images, Layers: layers, Untagged: 4}
 }
 
-// tallies counts the requests of every contender that can read a bucket. They do not change from one time to the next.
-func (b bench) tallies(ctx context.Context) ([]tally, error) {
+// bucketCase is one table.
+type bucketCase struct {
+	name   string // for -cases
+	visits []visit
+	reps   func(contender) int
+	render func(all []tally, machine string) string
+}
+
+// farAway is how long a request to a store in another building takes, about.
+const farAway = 20 * time.Millisecond
+
+func bucketCases(o options) []bucketCase {
+	check, again, run := errands()
+	several, one := onObjects(10, 40), onObjects(1, 400)
+	return []bucketCase{
+		{
+			"objects",
+			[]visit{{several, 0, check}, {several, 0, again}, {several, 0, run}, {one, 0, check}, {one, 0, again}},
+			func(contender) int { return 1 }, // counts do not change from one time to the next
+			renderCounts,
+		},
+		{
+			"latency",
+			[]visit{{several, farAway, check}, {several, farAway, again}},
+			func(c contender) int {
+				if c.name == "stock" {
+					return 1 // it takes six minutes
+				}
+				return o.reps
+			},
+			renderLatency,
+		},
+	}
+}
+
+// tallies sends every contender on each errand that it can do.
+func (b bench) tallies(ctx context.Context, of bucketCase) ([]tally, error) {
 	var all []tally
-	for _, shape := range []fixture.Shape{onObjects(10, 40), onObjects(1, 400)} {
+	for _, v := range of.visits {
 		for _, c := range b.contenders {
-			if c.bucket == nil {
+			command := v.of(c.bucket)
+			if command == nil {
 				continue
 			}
-			t, err := b.tally(ctx, shape, c)
-			if err != nil {
-				return nil, fmt.Errorf("%s on a bucket of %s: %w", c.name, describeShape(shape), err)
+			t := tally{visit: v, name: c.name}
+			for range of.reps(c) {
+				if err := b.visit(ctx, &t, command); err != nil {
+					return nil, fmt.Errorf("%s of %s on a bucket of %s: %w", v.title, c.name, describeShape(v.shape), err)
+				}
 			}
 			all = append(all, t)
 		}
@@ -45,49 +106,76 @@ func (b bench) tallies(ctx context.Context) ([]tally, error) {
 	return all, nil
 }
 
-func (b bench) tally(ctx context.Context, shape fixture.Shape, c contender) (t tally, err error) {
-	server, err := serveBucket(ctx, order{Shape: shape, Now: b.now})
+// visit serves a bucket for one errand.
+func (b bench) visit(ctx context.Context, t *tally, of bucketCommand) (err error) {
+	server, err := serveBucket(ctx, order{Shape: t.shape, Now: b.now, Latency: t.latency})
 	if err != nil {
-		return t, err
+		return err
 	}
-	t = tally{shape: shape, name: c.name}
-	cmd, err := c.bucket(ctx, server.Bucket)
-	if err == nil {
-		t.sample, err = timed(cmd)
+	defer func() { err = errors.Join(err, server.stop()) }()
+	times := 1
+	if t.twice {
+		times = 2
 	}
-	var stopped error
-	t.asked, stopped = server.stop()
-	return t, errors.Join(err, stopped)
-}
-
-// stockOnBucket is the command of the stock collector, with its configuration in dir.
-func stockOnBucket(program, dir string) func(context.Context, objects.Bucket) (*exec.Cmd, error) {
-	return func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error) {
-		config := map[string]any{"version": "0.1", "storage": map[string]any{"s3": bucket.Parameters("")}}
-		raw, err := json.Marshal(config) // which is YAML too
+	var s sample
+	for range times {
+		cmd, err := of(ctx, server.Bucket)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		path := filepath.Join(dir, "bucket.yml")
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			return nil, err
+		if s, err = timed(cmd); err != nil {
+			return err
 		}
-		return exec.CommandContext(ctx, program, "garbage-collect", "--dry-run", "--delete-untagged", path), nil
+		if t.asked, err = server.asked(); err != nil {
+			return err
+		}
 	}
+	t.samples = append(t.samples, s)
+	return nil
 }
 
-// renderTallies makes the table of requests, or nothing.
-func renderTallies(all []tally) string {
-	if len(all) == 0 {
-		return ""
+// stockOn is what the stock collector did for the errand of a tally, if it was measured.
+func stockOn(all []tally, t tally) (stock tally, ok bool) {
+	for _, title := range []string{t.title, cmp.Or(t.like, t.title)} {
+		for _, other := range all {
+			if other.name == "stock" && other.shape == t.shape && other.title == title {
+				return other, true
+			}
+		}
 	}
-	var b strings.Builder
-	b.WriteString("\n| fixture in a bucket | command | contender | requests | LIST | GET | HEAD | in flight at most | time |\n")
-	b.WriteString("|---|---|---|---:|---:|---:|---:|---:|---:|\n")
-	for _, t := range all {
-		n := t.asked.Counts
-		fmt.Fprintf(&b, "| %s | check | %s | %d | %d | %d | %d | %d | %s |\n", describeShape(t.shape), t.name,
-			t.asked.requests(), n[objects.List], n[objects.Get], n[objects.Head], t.asked.InFlight, seconds(t.sample.wall))
+	return stock, false
+}
+
+// stockOnBuckets are the commands of the stock collector, with its configuration in dir. It remembers nothing.
+func stockOnBuckets(program, dir string) bucketCommands {
+	collect := func(flags ...string) bucketCommand {
+		return func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error) {
+			config := map[string]any{"version": "0.1", "storage": map[string]any{"s3": bucket.Parameters("")}}
+			raw, err := json.Marshal(config) // which is YAML too
+			if err != nil {
+				return nil, err
+			}
+			path := filepath.Join(dir, "bucket.yml")
+			args := append([]string{"garbage-collect", "--delete-untagged"}, flags...)
+			return exec.CommandContext(ctx, program, append(args, path)...), os.WriteFile(path, raw, 0o600)
+		}
 	}
-	return b.String()
+	return bucketCommands{check: collect("--dry-run"), run: collect()}
+}
+
+// ebbOnBuckets are Ebb's commands, with the cache of manifests in the folder cache where they have one.
+func ebbOnBuckets(program, cache string) bucketCommands {
+	registry := func(verb string, flags ...string) bucketCommand {
+		return func(ctx context.Context, bucket objects.Bucket) (*exec.Cmd, error) {
+			args := append([]string{"registry", verb, "--storage", bucket.URL(""), "--delete-untagged"}, flags...)
+			cmd := exec.CommandContext(ctx, program, args...)
+			cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+bucket.AccessKey, "AWS_SECRET_ACCESS_KEY="+bucket.SecretKey)
+			return cmd, nil
+		}
+	}
+	return bucketCommands{
+		check: registry("check", "--cache", "off"),
+		again: registry("check", "--cache", cache),
+		run:   registry("run", "--cache", "off", "--offline", "--yes", "--max-delete-share", "100%"),
+	}
 }

@@ -77,3 +77,36 @@ func TestStockRequests(t *testing.T) {
 		})
 	}
 }
+
+// TestEbbRequests holds how many requests fewer Ebb needs than the stock collector, whose numbers TestStockRequests holds.
+func TestEbbRequests(t *testing.T) {
+	check, again, run := errands()
+	cases := []struct {
+		errand
+		repositories, images int
+		stock, times         int // times fewer, at least
+	}{
+		{check, 10, 40, 22_158, 30},
+		{again, 10, 40, 22_158, 60},
+		{run, 10, 20, 10_805, 25},
+		{check, 1, 400, 130_115, 180},
+		{again, 1, 400, 130_115, 400},
+	}
+	dir := t.TempDir()
+	all, err := contenders(t.Context(), "ebb", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%s %dx%d", c.title, c.repositories, c.images), func(t *testing.T) {
+			asked := tally{visit: visit{shape: onObjects(c.repositories, c.images), errand: c.errand}}
+			b := bench{now: time.Now()}
+			if err := b.visit(t.Context(), &asked, c.of(all[0].bucket)); err != nil {
+				t.Fatal(err)
+			}
+			if got := asked.asked.total(); got*c.times > c.stock || got == 0 {
+				t.Errorf("%d requests, want at most %d: %v", got, c.stock/c.times, asked.asked.Counts)
+			}
+		})
+	}
+}

@@ -26,38 +26,33 @@ type order struct {
 	Latency time.Duration // of every request of the fake
 }
 
-// report is what a child was asked, when it ends; nothing is counted of what is Made.
-type report struct {
-	Counts   map[string]int // requests by operation
-	InFlight int            // at most
-}
-
-// requests is how many there were.
-func (r report) requests() (n int) {
-	for _, count := range r.Counts {
-		n += count
-	}
-	return n
-}
-
 // bucketProcess is a server in a process of its own, so that its memory is nobody else's.
 type bucketProcess struct {
 	objects.Bucket
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	out   *bufio.Reader
 }
 
 // serveBucket starts a child that serves a bucket until stop, or until this process is no more.
 func serveBucket(ctx context.Context, o order) (*bucketProcess, error) {
+	argument, err := o.argument()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := self(ctx, "serve", argument)
+	if err != nil {
+		return nil, err
+	}
+	return startServer(cmd)
+}
+
+func (o order) argument() (string, error) {
 	raw, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	cmd, err := self(ctx, "serve", string(raw))
-	if err != nil {
-		return nil, err
-	}
+	return string(raw), err
+}
+
+func startServer(cmd *exec.Cmd) (*bucketProcess, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -72,8 +67,7 @@ func serveBucket(ctx context.Context, o order) (*bucketProcess, error) {
 	}
 	b := &bucketProcess{cmd: cmd, stdin: stdin, out: bufio.NewReader(stdout)}
 	if err := b.read(&b.Bucket); err != nil {
-		_, stopped := b.stop()
-		return nil, fmt.Errorf("serve a bucket: %w", errors.Join(err, stopped))
+		return nil, fmt.Errorf("serve a bucket: %w", errors.Join(err, b.stop()))
 	}
 	return b, nil
 }
@@ -86,20 +80,26 @@ func (b *bucketProcess) read(into any) error {
 	return json.Unmarshal(line, into)
 }
 
-// stop ends the child and tells what it was asked.
-func (b *bucketProcess) stop() (report, error) {
-	var said report
-	err := errors.Join(b.stdin.Close(), b.read(&said), b.cmd.Wait())
-	return said, err
+// asked tells what the child was asked since it began, or since the last call.
+func (b *bucketProcess) asked() (requests, error) {
+	var r requests
+	if _, err := io.WriteString(b.stdin, "\n"); err != nil {
+		return r, err
+	}
+	return r, b.read(&r)
 }
 
-// serve is the child's side: it says where the bucket is, waits until its standard input ends, and says what it was asked.
+// stop ends the child.
+func (b *bucketProcess) stop() error { return errors.Join(b.stdin.Close(), b.cmd.Wait()) }
+
+// serve is the child's side: it says where the bucket is and, for every line of its standard input, what it was asked,
+// and ends with its standard input.
 func serve(ctx context.Context, argument string) error {
 	var o order
 	if err := json.Unmarshal([]byte(argument), &o); err != nil {
 		return err
 	}
-	bucket, handler, said, err := o.server(ctx)
+	bucket, handler, err := o.server(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,26 +108,29 @@ func serve(ctx context.Context, argument string) error {
 		return err
 	}
 	bucket.Endpoint = "http://" + listener.Addr().String()
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	counted := &counter{handler: handler}
+	server := &http.Server{Handler: counted, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // it ends by Close alone
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(bucket); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		return err
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if err := out.Encode(counted.take()); err != nil {
+			return err
+		}
 	}
-	return errors.Join(out.Encode(said()), server.Close())
+	return errors.Join(lines.Err(), server.Close())
 }
 
-func (o order) server(ctx context.Context) (objects.Bucket, http.Handler, func() report, error) {
+func (o order) server(ctx context.Context) (objects.Bucket, http.Handler, error) {
 	fake := objects.New(ctx)
 	if !o.Made {
 		fake.SetLatency(o.Latency)
-		err := fixture.Fill(ctx, fake.Store(""), o.Shape, o.Now)
-		return fake.Bucket, fake, func() report { return report{fake.Counts(), fake.InFlight()} }, err
+		return fake.Bucket, fake, fixture.Fill(ctx, fake.Store(""), o.Shape, o.Now)
 	}
 	made, err := scale.New(o.Shape, o.Now)
 	fake.Bucket.Name = scale.Bucket
-	return fake.Bucket, made, func() report { return report{} }, err
+	return fake.Bucket, made, err
 }

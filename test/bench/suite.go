@@ -48,35 +48,39 @@ func rounds(o options) []round {
 	return asked
 }
 
-// measure makes the fixtures, lets the contenders take turns and returns the table.
+// measure makes the fixtures, lets the contenders take turns and returns a table for each case.
 //
 // Fixtures are removed at the end alone: where much has just been deleted, some file systems are slow to create.
-func measure(ctx context.Context, o options) (_ string, err error) {
+func measure(ctx context.Context, o options) (tables []table, err error) {
 	dir, err := os.MkdirTemp(o.dir, "ebb-bench-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	all, err := contenders(ctx, o.contenders, dir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	b := bench{options: o, dir: dir, now: time.Now(), contenders: all}
-	var results []result
+	machine := describeMachine(dir)
 	for _, r := range rounds(o) {
 		res, err := b.measure(ctx, r)
 		if err != nil {
-			return "", fmt.Errorf("%s of %s: %w", r.title, describeShape(r.shape), err)
+			return nil, fmt.Errorf("%s of %s: %w", r.title, describeShape(r.shape), err)
 		}
-		results = append(results, res)
+		tables = append(tables, table{r.name, render(res, machine)})
 	}
-	var counts []tally
-	if chosen(o.cases, "objects") {
-		if counts, err = b.tallies(ctx); err != nil {
-			return "", err
+	for _, c := range bucketCases(o) {
+		if !chosen(o.cases, c.name) {
+			continue
 		}
+		counts, err := b.tallies(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, table{c.name, c.render(counts, machine)})
 	}
-	return render(results, describeMachine(dir)) + renderTallies(counts), nil
+	return tables, nil
 }
 
 // removeAll takes the fixtures away in parallel, as there may be millions of files.

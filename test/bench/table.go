@@ -9,25 +9,26 @@ import (
 	"github.com/ebb-io/ebb/test/bench/fixture"
 )
 
-const (
-	beginMarker = "<!-- bench:begin -->"
-	endMarker   = "<!-- bench:end -->"
-)
+// table is what one case leads to.
+type table struct {
+	name string // of the case
+	text string // Markdown
+}
 
-// render makes the Markdown that stands between the markers.
-func render(results []result, machine string) string {
+// begin and end are the lines around a case's table in a document.
+func begin(name string) string { return "<!-- bench:" + name + " -->\n" }
+
+const end = "<!-- bench:end -->\n"
+
+// render makes the table of a case on the disk.
+func render(r result, machine string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", machine)
-	if len(results) == 0 {
-		return b.String()
-	}
 	b.WriteString("| fixture | command | contender | median | fastest to slowest | stock / this | this / bare | CPU time | peak memory |\n")
 	b.WriteString("|---|---|---|---:|---:|---:|---:|---:|---:|\n")
-	for _, r := range results {
-		for _, name := range []string{"stock", "ebb", "bare"} {
-			if s := r.samples[name]; len(s) > 0 {
-				b.WriteString(r.row(name, s))
-			}
+	for _, name := range []string{"stock", "ebb", "bare"} {
+		if s := r.samples[name]; len(s) > 0 {
+			b.WriteString(r.row(name, s))
 		}
 	}
 	return b.String()
@@ -59,17 +60,20 @@ func describeShape(s fixture.Shape) string {
 	return fmt.Sprintf("%d x %d images, %d files", s.Repositories, s.Images, sum.Files)
 }
 
-// insert replaces what stands between the markers of a file.
-func insert(path, report string) error {
-	old, err := os.ReadFile(path)
+// insert replaces the tables of a document that are given, and leaves the others alone.
+func insert(path string, tables []table) error {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	head, rest, found := strings.Cut(string(old), beginMarker)
-	_, foot, ended := strings.Cut(rest, endMarker)
-	if !found || !ended {
-		return fmt.Errorf("%s: the markers %s and %s are missing", path, beginMarker, endMarker)
+	text := string(raw)
+	for _, t := range tables {
+		head, rest, found := strings.Cut(text, begin(t.name))
+		_, foot, ended := strings.Cut(rest, end)
+		if !found || !ended {
+			return fmt.Errorf("%s: the lines %s and %s are missing", path, strings.TrimSpace(begin(t.name)), strings.TrimSpace(end))
+		}
+		text = head + begin(t.name) + t.text + end + foot
 	}
-	text := head + beginMarker + "\n" + report + endMarker + foot
 	return os.WriteFile(path, []byte(text), 0o644)
 }

@@ -48,18 +48,28 @@ var names = map[string]string{
 	"GET uploadId": ListParts, "POST uploadId": CompleteUpload, "DELETE uploadId": AbortUpload,
 }
 
+// OperationOf is which of the constants a request asks for.
+func OperationOf(r *http.Request) string {
+	operation := cmp.Or(names[r.Method+" "+subject(r, keyOf(r))], Unknown)
+	if operation == Put && r.Header.Get("X-Amz-Copy-Source") != "" {
+		return Copy
+	}
+	return operation
+}
+
+func keyOf(r *http.Request) string {
+	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return key
+}
+
 // read tells what a request is; the body of one that names keys is read and put
 // back.
 func read(r *http.Request) (Call, error) {
-	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	call := Call{Key: key, Header: r.Header}
-	call.Operation = cmp.Or(names[r.Method+" "+subject(r, key)], Unknown)
+	call := Call{Operation: OperationOf(r), Key: keyOf(r), Header: r.Header}
 	switch {
-	case call.Operation == Put && r.Header.Get("X-Amz-Copy-Source") != "":
-		call.Operation = Copy
 	case call.Operation == DeleteMany:
 		return call, call.readKeys(r)
-	case key == "":
+	case call.Key == "":
 		call.Key = r.URL.Query().Get("prefix")
 	}
 	return call, nil
