@@ -3,6 +3,7 @@ package manifestcache
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -214,18 +215,53 @@ func TestWritingThatFails(t *testing.T) {
 	}
 }
 
+func ownFile(n int, suffix string) string { return fmt.Sprintf("%s%016x%s", namePrefix, n, suffix) }
+
+// A folder may be another's: whatever else lies in it, however large, old or
+// like a pack in its name, is neither read, counted nor removed.
+func TestOtherFilesAreNotTouched(t *testing.T) {
+	dir := t.TempDir()
+	others := []string{
+		"thesis.tmp", "0123456789abcdef.tmp", "pack-0123456789abcdef0123456789abcdef01234567.pack", "ebb.pack",
+		"ebb-manifests-.pack", "ebb-manifests-0123456789ABCDEF.pack", "ebb-manifests-0123456789abcdef.pack.bak",
+		"my-ebb-manifests-0123456789abcdef.tmp",
+	}
+	for _, name := range others {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, []byte("precious"), 0o600))
+		must(t, os.Truncate(path, 1<<20))
+		must(t, os.Chtimes(path, time.Now().Add(-2*tempAge), time.Now().Add(-2*tempAge)))
+	}
+	for i := range 3 {
+		c := open(t, dir, 48<<10)
+		kept := manifests(uint64(i), 1)
+		c.putAll(kept)
+		shut(t, c)
+		c = open(t, dir, 48<<10)
+		if n := hits(t, c, kept); n != len(kept) {
+			t.Errorf("%d of %d are found beside the files of others", n, len(kept))
+		}
+		shut(t, c)
+	}
+	for _, name := range others {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() != 1<<20 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // What a killed process left counts for the limit, and goes when it is old.
 func TestLeftTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i, age := range []time.Duration{0, time.Minute, 2 * time.Minute, 2 * tempAge} {
-		name := filepath.Join(dir, string(rune('a'+i))+tempSuffix)
+		name := filepath.Join(dir, ownFile(i, tempSuffix))
 		must(t, os.WriteFile(name, make([]byte, 30<<10), 0o600))
 		must(t, os.Chtimes(name, time.Now().Add(-age), time.Now().Add(-age)))
 	}
 	c := open(t, dir, 48<<10)
 	c.putAll(manifests(1, 1))
 	shut(t, c)
-	if left := files(t, dir, tempSuffix); len(left) != 1 || filepath.Base(left[0]) != "a.tmp" {
+	if left := files(t, dir, tempSuffix); len(left) != 1 || filepath.Base(left[0]) != ownFile(0, tempSuffix) {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -30,7 +30,7 @@ func (c *Cache) list() ([]file, error) {
 	var files []file
 	for _, entry := range entries {
 		name := entry.Name()
-		if !entry.Type().IsRegular() || !strings.HasSuffix(name, packSuffix) && !strings.HasSuffix(name, tempSuffix) {
+		if !entry.Type().IsRegular() || !ownName.MatchString(name) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil { // else it is gone by now

@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 )
 
+// The names of the cache's files. A folder may hold what belongs to others:
+// what is not called so is never touched.
 const (
+	namePrefix = "ebb-manifests-" // then 16 hexadecimal digits
 	packSuffix = ".pack"
 	tempSuffix = ".tmp"
 )
+
+var ownName = regexp.MustCompile(`^ebb-manifests-[0-9a-f]{16}\.(pack|tmp)$`)
 
 // writer is a pack in the making, under a temporary name. It can be read
 // already; nobody else knows what is in it.
@@ -46,7 +52,7 @@ func (c *Cache) append(k key, record []byte) error {
 }
 
 func (c *Cache) newWriter() (*writer, error) {
-	w := &writer{name: fmt.Sprintf("%016x", rand.Uint64()), rows: map[key]span{}, size: int64(len(format))}
+	w := &writer{name: fmt.Sprintf(namePrefix+"%016x", rand.Uint64()), rows: map[key]span{}, size: int64(len(format))}
 	var err error
 	if w.file, err = c.root.OpenFile(w.name+tempSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
