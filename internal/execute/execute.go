@@ -8,6 +8,7 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,12 +18,16 @@ import (
 
 // Store deletes items and answers with an error for each, in the same order.
 type Store interface {
+	// Delete stops in the middle when ctx ends.
 	Delete(ctx context.Context, items []inventory.Item) []error
 }
 
 // Run is what a plan needs to be carried out.
 type Run struct {
 	Store Store
+	// Batch is how many items of a kind are one batch; see Phase. Nil: a whole
+	// phase.
+	Batch func(kind inventory.ItemKind) int
 	Proofs
 }
 
@@ -32,9 +37,9 @@ type Proofs struct {
 	Guard func(ctx context.Context) error
 	// Beat proves that the lock is still held.
 	Beat func(ctx context.Context) error
-	// Batch is how many items are dealt with between two looks at the lock and
-	// at the context, few enough to stop within a moment; zero: a whole phase.
-	Batch int
+	// Held is the context of a batch in hand: it ends when the lock is lost and
+	// not with a signal. Nil: no batch in hand is stopped.
+	Held func() context.Context
 	// Sync returns when what was done will stay done.
 	Sync func(ctx context.Context) error
 }
@@ -64,7 +69,8 @@ type Outcome struct {
 	Stopped error
 }
 
-// Do carries the plan out. When ctx ends, the batch in hand is finished.
+// Do carries the plan out. When ctx ends, the batch in hand is finished; when the
+// lock is lost, it is not.
 func (r Run) Do(ctx context.Context, p *plan.Plan) Outcome {
 	var out Outcome
 	failed := map[inventory.Item]bool{}
@@ -87,30 +93,39 @@ func (r Run) Do(ctx context.Context, p *plan.Plan) Outcome {
 }
 
 func (r Run) phase(ctx context.Context, items []inventory.Item, out *Outcome) error {
-	return Phase(ctx, r.Proofs, items, func(ctx context.Context, items []inventory.Item) {
+	size := len(items)
+	if r.Batch != nil && size > 0 {
+		size = r.Batch(items[0].Kind) // a phase has one kind
+	}
+	return Phase(ctx, r.Proofs, size, items, func(ctx context.Context, items []inventory.Item) {
 		for i, err := range r.Store.Delete(ctx, items) {
-			if err != nil {
+			switch {
+			case err == nil:
+				out.count(items[i])
+			case !Left(ctx, err):
 				out.Failed = append(out.Failed, Failure{Item: items[i], Err: err})
-				continue
 			}
-			out.count(items[i])
 		}
 	})
 }
 
-// Phase does something with all items, a batch at a time, under the proofs. When
-// ctx ends, the batch in hand is finished.
-func Phase[T any](ctx context.Context, p Proofs, items []T, do func(ctx context.Context, batch []T)) error {
+// Left tells whether something was only left undone because the context ended.
+func Left(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}
+
+// Phase does something with all items under the proofs, a batch at a time: so
+// many items that they are dealt with in a moment. Between two batches it looks
+// at the lock and at ctx. When ctx ends, the batch in hand is finished; when the
+// lock is lost, what deals with it is told to stop.
+func Phase[T any](ctx context.Context, p Proofs, size int, items []T, do func(ctx context.Context, batch []T)) error {
 	if len(items) == 0 {
 		return nil
 	}
 	if err := call(ctx, p.Guard); err != nil {
 		return err
 	}
-	size := p.Batch
-	if size == 0 {
-		size = len(items)
-	}
+	held := p.held(ctx)
 	for batch := range slices.Chunk(items, size) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -118,12 +133,22 @@ func Phase[T any](ctx context.Context, p Proofs, items []T, do func(ctx context.
 		if err := call(ctx, p.Beat); err != nil {
 			return err
 		}
-		do(context.WithoutCancel(ctx), batch)
+		do(held, batch)
+		if held.Err() != nil {
+			return context.Cause(held)
+		}
 	}
 	if err := call(context.WithoutCancel(ctx), p.Sync); err != nil {
 		return fmt.Errorf("sync after writing: %w", err)
 	}
 	return nil
+}
+
+func (p Proofs) held(ctx context.Context) context.Context {
+	if p.Held == nil {
+		return context.WithoutCancel(ctx)
+	}
+	return p.Held()
 }
 
 func (out *Outcome) count(item inventory.Item) {

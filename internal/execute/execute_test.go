@@ -218,6 +218,50 @@ func TestSignalFinishesTheStepInHand(t *testing.T) {
 	}
 }
 
+// leaving deletes until its context ends, which it is made to do in the middle of
+// a batch.
+type leaving struct {
+	lose    func()
+	deleted int
+}
+
+func (l *leaving) Delete(ctx context.Context, items []inventory.Item) []error {
+	errs := make([]error, len(items))
+	for i := range items {
+		if errs[i] = context.Cause(ctx); errs[i] == nil {
+			l.deleted++
+		}
+		if items[i].Kind == inventory.LayerLink {
+			l.lose()
+		}
+	}
+	return errs
+}
+
+// A lost lock stops the batch in hand: what it left is no failure.
+func TestLostLockStopsTheBatchInHand(t *testing.T) {
+	lost := errors.New("lost")
+	held, lose := context.WithCancelCause(t.Context())
+	store := &leaving{lose: func() { lose(lost) }}
+	var steps []inventory.Item
+	for _, phase := range indexed(t).Steps(nil) {
+		steps = append(steps, phase...)
+	}
+	proofs := execute.Proofs{Held: func() context.Context { return held }}
+	out := execute.Run{Store: store, Proofs: proofs}.Do(t.Context(), indexed(t))
+	if !errors.Is(out.Stopped, lost) || out.Deleted.LayerLinks != 1 || out.Deleted.Blobs > 0 || len(out.Failed) > 0 {
+		t.Errorf("%d of %d deleted, outcome %+v", store.deleted, len(steps), out)
+	}
+	proofs.Held = func() context.Context { return context.WithoutCancel(held) }
+	var left []error
+	err := execute.Phase(t.Context(), proofs, len(steps), steps, func(ctx context.Context, items []inventory.Item) {
+		left = (&leaving{lose: func() {}}).Delete(ctx, items)
+	})
+	if err != nil || errors.Join(left...) != nil {
+		t.Errorf("with the lock: %v, %v", err, left)
+	}
+}
+
 func TestRestrictedPlanHoldsBack(t *testing.T) {
 	store := &recorder{}
 	out := execute.Run{Store: store}.Do(t.Context(), indexed(t).Restrict(plan.Named{}))
@@ -233,8 +277,9 @@ func TestBatchesAreBounded(t *testing.T) {
 		items += len(phase)
 	}
 	store := &recorder{}
+	one := func(inventory.ItemKind) int { return 1 }
 	beat := func(context.Context) error { beats++; return nil }
-	execute.Run{Store: store, Proofs: execute.Proofs{Batch: 1, Beat: beat}}.Do(t.Context(), p)
+	execute.Run{Store: store, Batch: one, Proofs: execute.Proofs{Beat: beat}}.Do(t.Context(), p)
 	if beats != items || len(store.calls) != items {
 		t.Errorf("%d beats and %d calls for %d items", beats, len(store.calls), items)
 	}

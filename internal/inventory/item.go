@@ -29,7 +29,8 @@ type Item struct {
 	Unread bool
 	Upload string // ID of an UploadFolder or UnfinishedUpload
 	Path   string // of an UnfinishedUpload: the file that it would become
-	// ModTime is, of a TagLink, when it was written.
+	// ModTime is, of a TagLink, when it was written, and of an UnfinishedUpload
+	// when it was begun.
 	ModTime Time
 	Size    int64 // bytes of content that its deletion frees; links count nothing
 	// Residue says that only an empty folder is left of the thing: it is tidied

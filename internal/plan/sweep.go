@@ -213,7 +213,7 @@ func (s *sweep) holds(repository string) bool {
 
 func unfinishedItem(u inventory.Unfinished) inventory.Item {
 	return inventory.Item{
-		Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size,
+		Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Started,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ebb-io/ebb/internal/execute"
 	"github.com/ebb-io/ebb/internal/execute/guard"
 	"github.com/ebb-io/ebb/internal/store/blob"
 	"github.com/ebb-io/ebb/internal/store/registry"
@@ -36,6 +37,9 @@ type access struct {
 	driver  Driver
 	reading *registry.Store
 	lock    blob.Lock
+	// held is the context of what is in hand: a lost lock ends it, and a signal
+	// does not.
+	held func() context.Context
 	// unreleased is why the lock could not be given back when all was done.
 	unreleased error
 }
@@ -64,9 +68,12 @@ func (a *access) hold(ctx context.Context, do func(ctx context.Context) error) e
 	if err != nil {
 		return err
 	}
-	ctx, stop := keepBeating(ctx, lock)
+	held, stop := keepBeating(context.WithoutCancel(ctx), lock)
 	defer stop()
-	a.lock = lock
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(held, func() { end(context.Cause(held)) })()
+	a.lock, a.held = lock, func() context.Context { return held }
 	err = why(ctx, do(ctx))
 	released := lock.Release(context.WithoutCancel(ctx))
 	if err == nil && !errors.Is(released, blob.ErrLockLost) {
@@ -161,6 +168,11 @@ func (a *access) ask(prove func(context.Context, *guard.Guard) error) func(conte
 	}
 }
 
+// proofs stand around all writing, with a guard that depends on what is done.
+func (a *access) proofs(guard func(context.Context) error) execute.Proofs {
+	return execute.Proofs{Guard: guard, Beat: a.lock.Beat, Held: a.held, Sync: a.sync()}
+}
+
 // sync is nil where a driver has nothing to wait for.
 func (a *access) sync() func(context.Context) error {
 	if volume, ok := a.driver.(blob.Volume); ok {
@@ -186,8 +198,8 @@ func (a *access) free(ctx context.Context) int64 {
 // minutes before they doubt it.
 const heartbeat = time.Minute
 
-// keepBeating beats while long steps run, and ends the context when the lock
-// is lost.
+// keepBeating beats until it is stopped, and ends the context when the lock is
+// lost.
 func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ticker := time.NewTicker(heartbeat)

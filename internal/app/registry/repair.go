@@ -143,7 +143,7 @@ func (r *mending) admit(ctx context.Context, p *repair.Plan, found bool) error {
 // recognized is whole, and no step touches it. What a failure leaves standing
 // stands as it did before: no later step of its action is taken.
 func (r *mending) mend(ctx context.Context, p *repair.Plan, known guard.Known) error {
-	proofs := execute.Proofs{Guard: r.proof(known), Beat: r.lock.Beat, Batch: r.store.Batch(), Sync: r.sync()}
+	proofs := r.proofs(r.proof(known))
 	ahead := make([]int, len(p.Actions)) // steps of each action that are still to be taken
 	phases := p.Phases()
 	for _, phase := range phases {
@@ -152,7 +152,7 @@ func (r *mending) mend(ctx context.Context, p *repair.Plan, known guard.Known) e
 		}
 	}
 	for _, phase := range phases {
-		err := execute.Phase(ctx, proofs, phase, func(ctx context.Context, steps []repair.Step) { r.take(ctx, steps, ahead) })
+		err := execute.Phase(ctx, proofs, r.store.MendBatch(), phase, func(ctx context.Context, steps []repair.Step) { r.take(ctx, steps, ahead) })
 		if err != nil {
 			return err
 		}
@@ -169,12 +169,13 @@ func (r *mending) take(ctx context.Context, steps []repair.Step, ahead []int) {
 		}
 	}
 	for i, err := range r.store.Mend(ctx, mends) {
-		if err != nil {
+		switch {
+		case err == nil:
+			ahead[actions[i]]--
+			r.result.Done[actions[i]] = ahead[actions[i]] == 0
+		case !execute.Left(ctx, err):
 			r.result.Failed[actions[i]] = err
-			continue
 		}
-		ahead[actions[i]]--
-		r.result.Done[actions[i]] = ahead[actions[i]] == 0
 	}
 }
 

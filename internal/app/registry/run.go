@@ -167,7 +167,7 @@ func (r *run) delete(ctx context.Context, known guard.Known) (*Result, error) {
 	}
 	before := r.free(ctx)
 	r.result.Outcome = execute.Run{
-		Store: r.store, Proofs: execute.Proofs{Guard: r.guard(p, known), Beat: r.lock.Beat, Batch: r.store.Batch(), Sync: r.sync()},
+		Store: r.store, Batch: r.store.Batch, Proofs: r.proofs(r.guard(p, known)),
 	}.Do(ctx, p)
 	r.result.MeasuredFreedBytes = r.free(context.WithoutCancel(ctx)) - before
 	return r.finish(), r.result.Outcome.Stopped

@@ -3,6 +3,8 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,72 @@ func request() app.RunRequest {
 			Policy: policy.Default(), Now: time.Now(),
 		},
 		Clock: time.Now,
+	}
+}
+
+// slow takes half an hour to delete a batch, unless its context ends, and keeps
+// its lock for as long as it is told to.
+type slow struct {
+	*mem.Store
+	begun   func()
+	lasts   int // beats of the lock
+	beats   atomic.Int64
+	stopped bool
+}
+
+func (s *slow) Delete(ctx context.Context, paths []string) []error {
+	s.begun()
+	select {
+	case <-ctx.Done():
+		s.stopped = true
+		return slices.Repeat([]error{ctx.Err()}, len(paths))
+	case <-time.After(30 * time.Minute):
+		return s.Store.Delete(ctx, paths)
+	}
+}
+
+func (s *slow) Lock(context.Context, string) (blob.Lock, error) { return s, nil }
+func (s *slow) Release(context.Context) error                   { return nil }
+
+func (s *slow) Beat(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if int(s.beats.Add(1)) > s.lasts {
+		return blob.ErrLockLost
+	}
+	return nil
+}
+
+// A signal lets the batch in hand finish, and the lock is kept alive until it has;
+// a lost lock stops it.
+func TestLockOutlivesTheBatchInHand(t *testing.T) {
+	asked := errors.New("somebody asked for it")
+	for _, c := range []struct {
+		reason  string
+		lasts   int
+		want    error
+		stopped bool
+	}{
+		{"the lock stays", 1 << 10, asked, false},
+		{"the lock is lost while the batch is in hand", 10, blob.ErrLockLost, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := mem.New()
+			w := world.New(world.Mem(store), world.At(time.Now()))
+			w.Image("a", world.Tag("v1"))
+			w.OrphanBlob("orphan", world.Age(365*24*time.Hour))
+			w.Upload("a", "old", time.Now().Add(-365*24*time.Hour), "data", world.Age(365*24*time.Hour))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			s := &slow{Store: store, lasts: c.lasts, begun: func() { cancel(asked) }}
+			_, err := app.Run(ctx, s, nil, request())
+			if !errors.Is(err, c.want) || s.stopped != c.stopped {
+				t.Errorf("%s: %v, want %v; the batch was stopped: %v", c.reason, err, c.want, s.stopped)
+			}
+			if beats := int(s.beats.Load()); !c.stopped && beats < 29 {
+				t.Errorf("%s: %d beats in half an hour", c.reason, beats)
+			}
+		})
 	}
 }
 

@@ -54,6 +54,7 @@ type Deleter interface {
 	// directory that is not empty yields ErrNotEmpty; a driver without real
 	// directories may take every one for absent. Delete finishes the
 	// batch it was given; when ctx ended before it began, nothing is removed.
+	// Whoever must be able to stop hands over no more than goes in a moment.
 	Delete(ctx context.Context, paths []string) []error
 }
 
@@ -73,13 +74,32 @@ type Folders interface {
 	Touched(ctx context.Context, dir string) (time.Time, error)
 }
 
-// Remote is what a driver is besides, when it keeps objects on a server: each
-// call is a request or more, and a walk lists every key below its root whatever
-// the visitor skips.
+// Remote is what a driver is besides, when it keeps objects on a server. Each
+// call is a request or more, some of which may be on their way at once. A walk
+// lists every key below its root whatever the visitor skips: one that asks for
+// all costs no more than one that asks for little. Folders are not real: Delete
+// takes each for absent, Missing is told of none, and nothing tells that one
+// still holds something. Times may be in whole seconds, and one file's in finer
+// ones where another call tells them.
 type Remote interface {
 	// InFlight is how many requests may be on their way at once: as many
 	// callers have enough to do.
 	InFlight() int
+}
+
+// Versions tells of a driver whose storage may keep what is deleted.
+type Versions interface {
+	// Versioned tells whether old versions are kept, so that deleting frees
+	// nothing. An error says that it can not be told: it wraps
+	// fs.ErrPermission where that is not allowed, errors.ErrUnsupported where
+	// the server does not know versions.
+	Versioned(ctx context.Context) (bool, error)
+}
+
+// Metered counts what a driver asks of its server.
+type Metered interface {
+	// Requests is how many were sent so far, every attempt counted.
+	Requests() int64
 }
 
 // Writer changes files, which only a repair does.

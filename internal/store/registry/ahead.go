@@ -12,36 +12,49 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// ahead is what a flat storage shows of a batch's tags and uploads, by the
-// folders of the items: one listing tells of a thousand files, where a look at
-// each item would take a request or more.
-type ahead map[string]*seen
+// ahead is what a flat storage shows of a batch's tags and uploads: one listing
+// tells of a thousand files, where a look at each item would take a request or
+// more. Nil: nothing was looked at.
+type ahead struct {
+	mu   sync.Mutex
+	seen map[string]*seen // by the folder of an item
+}
 
 type seen struct {
 	files []blob.Entry
 	err   error
 }
 
+// of is what was seen of an item; nil: it was not looked at. Nothing may be
+// listed any more.
+func (a *ahead) of(item inventory.Item) *seen {
+	if a == nil {
+		return nil
+	}
+	return a.seen[folderOf(item)]
+}
+
 // lookAhead lists what a batch is about on a flat storage; elsewhere each item
 // is looked at by itself.
-func (w *Writable) lookAhead(ctx context.Context, items []inventory.Item) ahead {
+func (w *Writable) lookAhead(ctx context.Context, items []inventory.Item) *ahead {
 	if !w.flat {
 		return nil
 	}
-	found := ahead{}
-	var groups []group
+	found := &ahead{seen: map[string]*seen{}}
+	var groups []*group
+	by := map[string]*group{}
 	for _, item := range items {
 		parent, ok := homeOf(item)
 		if !ok {
 			continue
 		}
-		found[folderOf(item)] = &seen{}
+		found.seen[folderOf(item)] = &seen{}
 		name := strings.TrimPrefix(folderOf(item), parent+"/")
-		if last := len(groups) - 1; last >= 0 && groups[last].parent == parent {
-			groups[last].add(name)
-		} else {
-			groups = append(groups, group{parent: parent, first: name, last: name})
+		if by[parent] == nil {
+			by[parent] = &group{parent: parent, first: name, last: name}
+			groups = append(groups, by[parent])
 		}
+		by[parent].add(name)
 	}
 	_ = each(ctx, len(groups), w.readers, func(ctx context.Context, i int) error {
 		w.lookInto(ctx, groups[i], found)
@@ -76,20 +89,19 @@ func folderOf(item inventory.Item) string {
 
 // lookInto lists a group's folder. What goes wrong is told of every item that
 // it could be about.
-func (w *Writable) lookInto(ctx context.Context, g group, found ahead) {
-	var mu sync.Mutex
+func (w *Writable) lookInto(ctx context.Context, g *group, found *ahead) {
 	of := func(path string, f func(*seen)) {
-		mu.Lock()
-		defer mu.Unlock()
+		found.mu.Lock()
+		defer found.mu.Unlock()
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, g.parent+"/"), "/")
-		if s := found[g.parent+"/"+name]; s != nil {
+		if s := found.seen[g.parent+"/"+name]; s != nil {
 			f(s)
 		}
 	}
 	fail := func(path string, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		for folder, s := range found {
+		found.mu.Lock()
+		defer found.mu.Unlock()
+		for folder, s := range found.seen {
 			if within(folder, []string{path}) || within(path, []string{folder}) {
 				s.err = errors.Join(s.err, err)
 			}
@@ -113,10 +125,11 @@ func (w *Writable) lookInto(ctx context.Context, g group, found ahead) {
 }
 
 // untouched tells of a tag that was seen as the plan knows it. Object stores
-// tell the time in seconds, in one of their answers at least: a tag that was moved within the second of its writing
-// is as young as can be, and no plan deletes it unless told to ask no age.
-func (a ahead) untouched(item inventory.Item) bool {
-	s := a[folderOf(item)]
+// tell the time in seconds, in one of their answers at least: a tag that was
+// moved within the second of its writing is as young as can be, and no plan
+// deletes it unless told to ask no age.
+func (a *ahead) untouched(item inventory.Item) bool {
+	s := a.of(item)
 	if s == nil || s.err != nil || item.Unread || item.ModTime == 0 {
 		return false
 	}
@@ -129,8 +142,8 @@ func (a ahead) untouched(item inventory.Item) bool {
 }
 
 // treeOf is tree for an item that may have been seen already.
-func (w *Writable) treeOf(ctx context.Context, item inventory.Item, a ahead) (parts, error) {
-	s := a[folderOf(item)]
+func (w *Writable) treeOf(ctx context.Context, item inventory.Item, a *ahead) (parts, error) {
+	s := a.of(item)
 	if s == nil {
 		return w.tree(ctx, Path(item))
 	}

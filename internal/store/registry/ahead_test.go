@@ -18,9 +18,9 @@ import (
 )
 
 // bucket is a driver as one of an object store is.
-type bucket struct{ *fault.Driver }
-
-func (bucket) InFlight() int { return 4 }
+func bucket(store *mem.Store, faults ...fault.Fault) *fault.Remote {
+	return fault.NewRemote(store, 4, faults...)
+}
 
 // tagged are tags of one repository, and the items of their links.
 func tagged(t *testing.T, store *mem.Store, count int) []inventory.Item {
@@ -50,8 +50,8 @@ func tagged(t *testing.T, store *mem.Store, count int) []inventory.Item {
 func TestOneWalkLooksAtABatch(t *testing.T) {
 	store := mem.New()
 	items := tagged(t, store, 50)
-	counted := fault.New(store)
-	for i, err := range registry.NewWritable(bucket{counted}, bucket{counted}, nil).Delete(t.Context(), items) {
+	counted := bucket(store)
+	for i, err := range registry.NewWritable(counted, counted, nil).Delete(t.Context(), items) {
 		if err != nil {
 			t.Errorf("%s: %v", items[i].Tag, err)
 		}
@@ -83,7 +83,7 @@ func TestMovedTagStaysInABucket(t *testing.T) {
 		items := tagged(t, store, 3)
 		link := world.TagLink("team/r0", items[1].Tag)
 		store.Put(link, []byte(test.content(items[1])), time.Now())
-		driver := bucket{fault.New(store)}
+		driver := bucket(store)
 		errs := registry.NewWritable(driver, driver, nil).Delete(t.Context(), items)
 		if errs[0] != nil || errs[2] != nil || errors.Is(errs[1], registry.ErrMoved) != test.moved {
 			t.Errorf("%s: %v", test.reason, errs)
@@ -98,7 +98,7 @@ func TestTagsStayWhereTheLookFails(t *testing.T) {
 	for i := range items {
 		items[i].Kind = inventory.TagHistory
 	}
-	driver := bucket{fault.New(store, fault.FailReadWhere(func(op fault.Op) bool { return op.Kind == fault.Listing }))}
+	driver := bucket(store, fault.FailReadWhere(func(op fault.Op) bool { return op.Kind == fault.Listing }))
 	before := len(store.Paths())
 	for i, err := range registry.NewWritable(driver, driver, nil).Delete(t.Context(), items) {
 		if !errors.Is(err, fault.ErrInjected) {
@@ -112,7 +112,7 @@ func TestTagsStayWhereTheLookFails(t *testing.T) {
 
 // parts is a bucket with uploads in parts.
 type parts struct {
-	bucket
+	*fault.Remote
 	unfinished []blob.Unfinished
 	aborted    []string
 	fails      bool
@@ -139,7 +139,7 @@ func TestUploadsInParts(t *testing.T) {
 	store := mem.New()
 	plain(world.New(world.Mem(store)))
 	begun := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := &parts{bucket: bucket{fault.New(store)}, unfinished: []blob.Unfinished{
+	p := &parts{Remote: bucket(store), unfinished: []blob.Unfinished{
 		{Path: world.UploadPath("team/r0", "u") + "/data", ID: "2", Size: 7, Started: begun},
 		{Path: world.BlobPath("sha256:" + strings.Repeat("cd", 32)), ID: "1", Size: 5, Started: begun},
 	}}
@@ -148,7 +148,7 @@ func TestUploadsInParts(t *testing.T) {
 		t.Fatalf("%+v, %v", inv.Unfinished, err)
 	}
 	u := inv.Unfinished[1]
-	item := inventory.Item{Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size}
+	item := inventory.Item{Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Started}
 	if errs := registry.NewWritable(p, p, nil).Delete(t.Context(), []inventory.Item{item}); errs[0] != nil || len(p.aborted) != 1 || p.aborted[0] != u.Path+" 2" {
 		t.Errorf("aborted %q, %v", p.aborted, errs)
 	}

@@ -28,19 +28,33 @@ func NewWritable(reader blob.Reader, deleter blob.Deleter, progress *Progress) *
 	return &Writable{Store: New(reader, progress), deleter: deleter}
 }
 
-// Batch is how many items Delete can remove within a moment: a local disk does
-// some ten thousand a second, and an object store takes a thousand with each of
-// its requests.
-func (w *Writable) Batch() int {
-	if w.flat {
-		return 1000 * w.readers
+const (
+	// localBatch is dealt with in a moment by a local disk, which does some ten
+	// thousand a second.
+	localBatch = 2000
+	// request is how many files an object store removes with one request.
+	request = 1000
+	// burst is how many requests, one after the other, take a moment.
+	burst = 4
+)
+
+// Batch is how many items of a kind Delete can remove within a moment. An object
+// store takes many files with one request, but not uploads in parts, and a
+// repository is looked at by itself.
+func (w *Writable) Batch(kind inventory.ItemKind) int {
+	switch {
+	case !w.flat:
+		return localBatch
+	case kind == inventory.UnfinishedUpload || kind == inventory.RepositoryFolder:
+		return burst * w.readers
 	}
-	return 2000
+	return request * w.readers
 }
 
 // Delete removes items, and answers with an error for each in the same order;
 // nil where it is gone. An item that is absent already is gone. Nothing is
 // removed that an item does not stand for: a folder goes only when it is empty.
+// When ctx ends, it stops within a moment, and what is left has an error.
 func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 	errs := make([]error, len(items))
 	parts := make([]parts, len(items))
@@ -59,6 +73,8 @@ func (w *Writable) Delete(ctx context.Context, items []inventory.Item) []error {
 type parts struct {
 	must []string // files, and folders of which nothing may be left
 	may  []string // folders that go if they are empty
+	// beside are files that mean nothing without the others: they go after them.
+	beside []string
 	size int64    // bytes of the files
 }
 
@@ -82,9 +98,21 @@ func linkParts(item inventory.Item) parts {
 	return parts{must: []string{dir + "/data", dir + "/"}}
 }
 
+// flatParts are linkParts where folders are not real: what else lies in the
+// item's folder is known from the snapshot.
+func (w *Writable) flatParts(item inventory.Item) parts {
+	p := linkParts(item)
+	p.must = slices.DeleteFunc(p.must, func(path string) bool { return strings.HasSuffix(path, "/") })
+	p.beside = w.beside[Path(item)]
+	return p
+}
+
 // look finds the parts of an item.
-func (w *Writable) look(ctx context.Context, item inventory.Item, ahead ahead) (parts, error) {
-	if simple(item) {
+func (w *Writable) look(ctx context.Context, item inventory.Item, ahead *ahead) (parts, error) {
+	switch {
+	case simple(item) && w.flat:
+		return w.flatParts(item), nil
+	case simple(item):
 		return linkParts(item), nil
 	}
 	switch item.Kind {
@@ -98,7 +126,7 @@ func (w *Writable) look(ctx context.Context, item inventory.Item, ahead ahead) (
 	case inventory.UploadFolder:
 		return w.uploadParts(ctx, item, ahead)
 	case inventory.UnfinishedUpload:
-		return parts{}, nil // it consists of no file
+		return parts{}, w.unmovedParts(ctx, item) // it consists of no file
 	case inventory.RepositoryFolder:
 		return w.repositoryParts(ctx, item)
 	}
@@ -126,7 +154,7 @@ func (w *Writable) unmoved(ctx context.Context, item inventory.Item) error {
 
 // uploadParts looks at an upload once more before it goes: one that somebody
 // went on with since the plan was made has another size.
-func (w *Writable) uploadParts(ctx context.Context, item inventory.Item, ahead ahead) (parts, error) {
+func (w *Writable) uploadParts(ctx context.Context, item inventory.Item, ahead *ahead) (parts, error) {
 	p, err := w.treeOf(ctx, item, ahead)
 	if err == nil && len(p.must) > 0 && p.size != item.Size {
 		err = ErrMoved
@@ -217,8 +245,7 @@ func (w *Writable) bare(ctx context.Context, item inventory.Item) error {
 	return errors.Join(err, failed)
 }
 
-// deleteParts deletes all items' paths as one batch, then what odd files stand
-// in the way of.
+// deleteParts deletes all items' paths, then what odd files stand in the way of.
 func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, found []parts, errs []error) {
 	var paths []string
 	var owner []int
@@ -230,7 +257,7 @@ func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, foun
 			paths, owner = append(paths, path), append(owner, i)
 		}
 	}
-	for i, err := range w.deleter.Delete(ctx, paths) {
+	for i, err := range w.erase(ctx, paths) {
 		if errors.Is(err, blob.ErrNotEmpty) && simple(items[owner[i]]) {
 			err = w.clear(ctx, strings.TrimSuffix(paths[i], "/"))
 		}
@@ -238,7 +265,56 @@ func (w *Writable) deleteParts(ctx context.Context, items []inventory.Item, foun
 			errs[owner[i]] = errors.Join(errs[owner[i]], named(paths[i], err))
 		}
 	}
+	w.deleteBeside(ctx, found, errs)
 	w.tidy(ctx, found, errs)
+}
+
+// deleteBeside deletes what lay beside the files that are gone.
+func (w *Writable) deleteBeside(ctx context.Context, found []parts, errs []error) {
+	var paths []string
+	var owner []int
+	for i, p := range found {
+		if errs[i] != nil {
+			continue
+		}
+		for _, path := range p.beside {
+			paths, owner = append(paths, path), append(owner, i)
+		}
+	}
+	for i, err := range w.erase(ctx, paths) {
+		if err != nil {
+			errs[owner[i]] = errors.Join(errs[owner[i]], named(paths[i], err))
+		}
+	}
+}
+
+// erase deletes paths in the driver's order, and hands it no more at once than it
+// removes within a moment: a driver finishes what it was given, and when ctx
+// ends nothing more may go.
+func (w *Writable) erase(ctx context.Context, paths []string) []error {
+	errs := make([]error, len(paths))
+	for piece := range slices.Chunk(slices.Concat(blob.DeleteOrder(paths)...), w.piece()) {
+		some := make([]string, len(piece))
+		for i, at := range piece {
+			some[i], errs[at] = paths[at], context.Cause(ctx)
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		for i, err := range w.deleter.Delete(ctx, some) {
+			errs[piece[i]] = err
+		}
+	}
+	return errs
+}
+
+// piece is how many paths a driver is handed at once: whole requests, of which
+// there are fewer than could be in flight.
+func (w *Writable) piece() int {
+	if w.flat {
+		return request * max(1, w.readers/burst)
+	}
+	return localBatch
 }
 
 // named is an error that names a path, once.
@@ -247,31 +323,6 @@ func named(path string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
-}
-
-// abort gives up uploads in parts.
-func (w *Writable) abort(ctx context.Context, items []inventory.Item, errs []error) {
-	var uploads []blob.Unfinished
-	var owner []int
-	for i, item := range items {
-		if item.Kind == inventory.UnfinishedUpload {
-			uploads = append(uploads, blob.Unfinished{Path: item.Path, ID: item.Upload})
-			owner = append(owner, i)
-		}
-	}
-	if len(uploads) == 0 {
-		return
-	}
-	aborter, ok := w.deleter.(blob.Aborter)
-	if !ok {
-		errs[owner[0]] = fmt.Errorf("%s: this storage has no uploads in parts", uploads[0].Path)
-		return
-	}
-	for i, err := range aborter.Abort(ctx, uploads) {
-		if err != nil {
-			errs[owner[i]] = named(uploads[i].Path, err)
-		}
-	}
 }
 
 // clear removes what else lies in the folder of a deleted part: the signatures
@@ -287,7 +338,7 @@ func (w *Writable) clear(ctx context.Context, dir string) error {
 			return fmt.Errorf("%w: there is %s again", blob.ErrNotEmpty, dir+part)
 		}
 	}
-	return errors.Join(w.deleter.Delete(ctx, rest.must)...)
+	return errors.Join(w.erase(ctx, rest.must)...)
 }
 
 // tidy removes folders that may be empty by now. That one is not is no failure.

@@ -94,23 +94,34 @@ func placeOf(path string) place {
 // linkDigest reads the digest from the path of a link's folder below dir, as
 // "sha256/<hex>".
 func linkDigest(part, dir string) (image.Digest, bool) {
+	d, inside, ok := insideLink(part, dir)
+	return d, ok && inside == ""
+}
+
+// insideLink is linkDigest for what lies in that folder too, with its path there.
+func insideLink(part, dir string) (d image.Digest, inside string, ok bool) {
 	rest, below := strings.CutPrefix(part, dir+"/")
-	algorithm, encoded, ok := strings.Cut(rest, "/")
-	if !below || !ok {
-		return image.Digest{}, false
-	}
+	algorithm, rest, _ := strings.Cut(rest, "/")
+	encoded, inside, _ := strings.Cut(rest, "/")
 	d, err := image.JoinDigest(algorithm, encoded)
-	return d, err == nil
+	return d, inside, below && err == nil
 }
 
 // blobDigest reads the digest from the path of a blob's folder.
 func blobDigest(dir string) (image.Digest, bool) {
-	rest, below := strings.CutPrefix(dir, blobs+"/")
+	d, inside, ok := insideBlob(dir)
+	return d, ok && inside == ""
+}
+
+// insideBlob is blobDigest for what lies in that folder too, with its path there.
+func insideBlob(path string) (d image.Digest, inside string, ok bool) {
+	rest, below := strings.CutPrefix(path, blobs+"/")
 	algorithm, rest, _ := strings.Cut(rest, "/")
-	short, encoded, ok := strings.Cut(rest, "/")
-	if !below || !ok || len(short) != 2 || !strings.HasPrefix(encoded, short) {
-		return image.Digest{}, false
+	short, rest, _ := strings.Cut(rest, "/")
+	encoded, inside, _ := strings.Cut(rest, "/")
+	if !below || len(short) != 2 || !strings.HasPrefix(encoded, short) {
+		return image.Digest{}, "", false
 	}
 	d, err := image.JoinDigest(algorithm, encoded)
-	return d, err == nil
+	return d, inside, err == nil
 }

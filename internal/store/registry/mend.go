@@ -26,6 +26,15 @@ func NewMender(reader blob.Reader, deleter blob.Deleter, writer blob.Writer, pro
 	return &Mender{Writable: NewWritable(reader, deleter, progress), writer: writer}
 }
 
+// MendBatch is how many steps Mend can take within a moment: each is looked at
+// again, which on an object store is a request or more.
+func (m *Mender) MendBatch() int {
+	if m.flat {
+		return burst * m.readers
+	}
+	return localBatch
+}
+
 // Mend takes steps, and answers with an error for each in the same order. It
 // looks again at what each stands for right before: a step whose reason does
 // not hold any more is not taken. What is removed already is no error.

@@ -28,6 +28,10 @@ type Store struct {
 	// can find is not left to another.
 	flat  bool
 	cache ManifestCache // nil: none
+	// beside is what the last snapshot of a flat storage saw in the folder of a
+	// digest or a tag besides the files that make it one, by folder: there,
+	// no deletion finds that a folder is not empty.
+	beside map[string][]string
 }
 
 // localReaders are enough to hide the latency of a network file system, and few

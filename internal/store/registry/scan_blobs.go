@@ -17,13 +17,16 @@ func (s *scan) readBlobs(ctx context.Context) error {
 	err := s.walk(ctx, blobs, blob.Visitor{
 		Enter: s.enterBlobs,
 		File: func(e blob.Entry) {
-			d, ok := blobDigest(strings.TrimSuffix(e.Path, "/data"))
+			d, inside, ok := insideBlob(e.Path)
 			s.locked(func() {
-				if !ok {
+				switch {
+				case !ok || inside == "":
 					s.report(e.Path, inventory.UnexpectedContent, "a file where only digests may lie")
-					return
+				case inside != "data":
+					s.noteBeside(blobDir(d), e.Path)
+				default:
+					found.add(inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
 				}
-				found.add(inventory.Content{Digest: d, Size: e.Size, ModTime: inventory.TimeOf(e.ModTime)})
 			})
 			s.progress.done.Add(1)
 			s.progress.bytes.Add(e.Size)
@@ -47,6 +50,7 @@ func (s *scan) readBlobs(ctx context.Context) error {
 		},
 	})
 	s.contents = inventory.NewContents(slices.Concat(found...), func(d image.Digest) bool { return within(blobPath(d), unlisted) })
+	s.blobsBeside()
 	return err
 }
 
@@ -65,8 +69,10 @@ func (r *rows) add(row inventory.Content) {
 }
 
 func (s *scan) enterBlobs(dir string) blob.Step {
-	_, isBlob := blobDigest(dir)
+	_, _, isBlob := insideBlob(dir)
 	switch {
+	case isBlob && s.flat:
+		return blob.List()
 	case isBlob:
 		return blob.Only("data")
 	case dir == blobs+"/lost+found":

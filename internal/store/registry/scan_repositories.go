@@ -13,6 +13,7 @@ import (
 // readRepositories finds the repositories with their revisions, layer links
 // and uploads. Tags are left for later.
 func (s *scan) readRepositories(ctx context.Context) error {
+	defer s.linksBeside()
 	return s.walk(ctx, repositories, blob.Visitor{
 		Enter:   s.enterRepository,
 		Follow:  s.followInName,
@@ -67,14 +68,15 @@ func (s *scan) enterLinks(dir, part, links string) blob.Step {
 		s.locked(func() { s.tagged[placeOf(dir).repository] = true })
 		return blob.Skip()
 	case strings.HasPrefix(part, tagsDir+"/"):
-		s.addTag(placeOf(dir))
-		return blob.Skip()
+		return s.enterTag(placeOf(dir))
 	case rest == part:
 		return blob.Skip() // whatever else lies beside the revisions
 	case strings.Count(rest, "/") < 2:
 		return blob.List()
 	}
-	if _, ok := linkDigest(part, links); ok {
+	if _, _, ok := insideLink(part, links); ok && s.flat {
+		return blob.List()
+	} else if ok {
 		return blob.Only("link")
 	}
 	s.locked(func() { s.report(dir, inventory.UnexpectedContent, "its name is no digest") })
@@ -104,6 +106,7 @@ func (s *scan) repositoryFile(e blob.Entry) {
 		return
 	case e.Link != "":
 		s.sharedFolder(e.Path, e.Link)
+	case s.isBeside(e.Path, p):
 	case p.part == "/_manifests" || p.part == tagsDir || p.part == revisionsDir || p.part == layersDir || p.part == uploadsDir:
 		s.misplaced(p.repository, e.Path)
 	case isLink && strings.HasPrefix(part, revisionsDir+"/"):

@@ -49,12 +49,20 @@ func (s *scan) listAllTags(ctx context.Context) error {
 	})
 }
 
-// addTag notes a tag's folder that was found on the way.
-func (s *scan) addTag(p place) {
-	name := strings.Clone(strings.TrimPrefix(p.part, tagsDir+"/"))
+// enterTag notes a tag's folder that was found on the way. Its index goes with
+// all that lies in it.
+func (s *scan) enterTag(p place) blob.Step {
+	name, inside, deeper := strings.Cut(strings.TrimPrefix(p.part, tagsDir+"/"), "/")
+	if deeper {
+		if inside == "index" {
+			return blob.Skip()
+		}
+		return blob.List()
+	}
 	s.locked(func() {
-		s.tags = append(s.tags, tagName{s.repository(p.repository).Name, name})
+		s.tags = append(s.tags, tagName{s.repository(p.repository).Name, strings.Clone(name)})
 	})
+	return blob.List()
 }
 
 func (s *scan) listTags(ctx context.Context, repository string) ([]tagName, error) {

@@ -18,9 +18,8 @@ import (
 // the context's.
 //
 // Candidates for deletion are read first and evidence of need last: uploads in
-// parts and blobs,
-// then revisions and layer links, then tags, with a barrier between each. What
-// appears meanwhile can so only protect.
+// parts, then blobs, then revisions and layer links, then tags, with a barrier
+// between each. What appears meanwhile can so only protect.
 func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
 	scan := newScan(s)
 	s.progress.Restart()
@@ -31,6 +30,7 @@ func (s *Store) Snapshot(ctx context.Context) (*inventory.Inventory, error) {
 			return nil, err
 		}
 	}
+	s.beside = scan.beside
 	return scan.inventory(), nil
 }
 
@@ -56,6 +56,7 @@ type scan struct {
 	renamed      []renamed
 	aliases      map[string]string // symbolic link to its target, both folders below repositories
 	residue      []inventory.Residue
+	beside       map[string][]string // see Store
 	problems     []inventory.Problem
 	unlisted     bool
 }
@@ -64,6 +65,7 @@ func newScan(s *Store) *scan {
 	return &scan{
 		Store: s, repositories: map[string]*inventory.Repository{}, aliases: map[string]string{},
 		stored: map[inventory.ID][]inventory.ID{}, tagged: map[string]bool{}, shared: map[string]bool{}, uploads: map[uploadName]int{},
+		beside: map[string][]string{},
 	}
 }
 

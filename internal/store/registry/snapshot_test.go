@@ -80,15 +80,13 @@ func TestSnapshotReadsNothingTwice(t *testing.T) {
 // breaking is an object store whose listing of repositories breaks off before a
 // path: all that it can say is where it was listing.
 type breaking struct {
-	*mem.Store
+	*fault.Remote
 	before, told string
 }
 
-func (breaking) InFlight() int { return 1 }
-
 func (b breaking) Walk(ctx context.Context, dir string, v blob.Visitor) error {
 	if dir != world.Root+"/repositories" {
-		return b.Store.Walk(ctx, dir, v)
+		return b.Remote.Walk(ctx, dir, v)
 	}
 	file := v.File
 	v.File = func(e blob.Entry) {
@@ -96,7 +94,7 @@ func (b breaking) Walk(ctx context.Context, dir string, v blob.Visitor) error {
 			file(e)
 		}
 	}
-	err := b.Store.Walk(ctx, dir, v)
+	err := b.Remote.Walk(ctx, dir, v)
 	v.Fail(b.told, errors.New("it broke off"))
 	return err
 }
@@ -112,7 +110,7 @@ func TestListingThatBreaksOff(t *testing.T) {
 	} {
 		store := mem.New()
 		plain(world.New(world.Mem(store)))
-		inv, err := registry.New(breaking{store, world.RepositoryPath("team/r1") + "/_manifests", told}, nil).Snapshot(t.Context())
+		inv, err := registry.New(breaking{fault.NewRemote(store, 1), world.RepositoryPath("team/r1") + "/_manifests", told}, nil).Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +153,6 @@ func TestUploadThatMovedStays(t *testing.T) {
 	}
 }
 
-// flat is a store in memory that stands for an object store.
-type flat struct{ *mem.Store }
-
-func (flat) InFlight() int { return 1 }
-
 // Where folders are not real a repository is gone when none of its files is
 // left, whatever is nested in it or lies beside.
 func TestRepositoryIsGoneWithoutItsFiles(t *testing.T) {
@@ -182,7 +175,7 @@ func TestRepositoryIsGoneWithoutItsFiles(t *testing.T) {
 		}
 		before := store.Paths()
 		item := inventory.Item{Kind: inventory.RepositoryFolder, Repository: "team/b"}
-		errs := registry.NewWritable(flat{store}, store, nil).Delete(t.Context(), []inventory.Item{item})
+		errs := registry.NewWritable(fault.NewRemote(store, 1), store, nil).Delete(t.Context(), []inventory.Item{item})
 		if !errors.Is(errs[0], want) || want == nil && errs[0] != nil {
 			t.Errorf("%q: %v, want %v", path, errs[0], want)
 		}

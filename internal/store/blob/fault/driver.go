@@ -55,6 +55,21 @@ func New(inner Files, faults ...Fault) *Driver {
 	return &Driver{ObjectStore: NewObjectStore(inner, faults...), volume: inner}
 }
 
+// Remote wraps a driver that has everything and stands for an object store.
+type Remote struct {
+	*Driver
+	inFlight int
+}
+
+// NewRemote wraps a driver that has everything, of which it says that it is a
+// blob.Remote with so many requests in flight.
+func NewRemote(inner Files, inFlight int, faults ...Fault) *Remote {
+	return &Remote{Driver: New(inner, faults...), inFlight: inFlight}
+}
+
+// InFlight is blob.Remote's.
+func (r *Remote) InFlight() int { return r.inFlight }
+
 // Stat is blob.Reader's.
 func (r *Reader) Stat(ctx context.Context, path string) (blob.Entry, error) {
 	if err := r.read(Stat, path); err != nil {
