@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,5 +156,90 @@ func TestUploadsInParts(t *testing.T) {
 	p.fails = true
 	if inv, err = registry.New(p, nil).Snapshot(t.Context()); err != nil || inv.Unlisted || inventory.Damaged(inv.Problems) || len(inv.Problems) != 1 {
 		t.Errorf("where they can not be listed: %+v, %v", inv.Problems, err)
+	}
+}
+
+// An upload in parts that somebody went on with, or that another took the place
+// of, stays, and so do those that can not be looked at. One that is gone is gone.
+func TestUploadInPartsThatMovedStays(t *testing.T) {
+	begun := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
+	path := world.UploadPath("team/r0", "u") + "/data"
+	for _, c := range []struct {
+		reason     string
+		unfinished []blob.Unfinished
+		fails      bool
+		aborted    int
+		moved      bool
+	}{
+		{"it is as it was", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Started: begun}}, false, 1, false},
+		{"it has grown", []blob.Unfinished{{Path: path, ID: "1", Size: 8, Started: begun}}, false, 0, true},
+		{"it was begun again", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Started: begun.Add(time.Hour)}}, false, 0, true},
+		{"another is there", []blob.Unfinished{{Path: path, ID: "2", Size: 9, Started: begun}}, false, 1, false},
+		{"it is gone", nil, false, 1, false},
+		{"it can not be listed", nil, true, 0, false},
+	} {
+		p := &parts{Remote: bucket(mem.New()), unfinished: c.unfinished, fails: c.fails}
+		item := inventory.Item{
+			Kind: inventory.UnfinishedUpload, Repository: "team/r0", Path: path, Upload: "1", Size: 7, ModTime: inventory.TimeOf(begun),
+		}
+		errs := registry.NewWritable(p, p, nil).Delete(t.Context(), []inventory.Item{item})
+		if len(p.aborted) != c.aborted || errors.Is(errs[0], registry.ErrMoved) != c.moved || (errs[0] == nil) != (c.aborted == 1) {
+			t.Errorf("%s: aborted %v, %v", c.reason, p.aborted, errs)
+		}
+	}
+}
+
+// listing shows uploads in parts and can not give them up.
+type listing struct {
+	*mem.Store
+}
+
+func (listing) Unfinished(context.Context, string) ([]blob.Unfinished, error) { return nil, nil }
+
+// Where uploads in parts can not be given up, each of them has failed.
+func TestUploadsInPartsWithoutAborter(t *testing.T) {
+	store := mem.New()
+	items := []inventory.Item{{Kind: inventory.UnfinishedUpload, Path: "a/b"}, {Kind: inventory.UnfinishedUpload, Path: "a/c"}}
+	for name, reader := range map[string]blob.Reader{"they are listed": listing{store}, "they are not": store} {
+		for i, err := range registry.NewWritable(reader, store, nil).Delete(t.Context(), items) {
+			if err == nil || !strings.Contains(err.Error(), items[i].Path) {
+				t.Errorf("%s: %s: %v", name, items[i].Path, err)
+			}
+		}
+	}
+}
+
+// vague fails every listing, and can not say where. It waits until all have come
+// so far.
+type vague struct {
+	*fault.Remote
+	all *sync.WaitGroup
+}
+
+func (v vague) Walk(ctx context.Context, dir string, visitor blob.Visitor) error {
+	err := v.Remote.Walk(ctx, dir, visitor)
+	v.all.Done()
+	v.all.Wait()
+	visitor.Fail(world.Root, fault.ErrInjected)
+	return err
+}
+
+// Many repositories are looked at at once, and a failure may concern all of them:
+// with the race detector this says that what is seen has one lock.
+func TestLooksAheadAtOnce(t *testing.T) {
+	store := mem.New()
+	w := world.New(world.Mem(store))
+	var items []inventory.Item
+	for n := range 4 { // as many as are in flight
+		repository := fmt.Sprintf("team/r%d", n)
+		w.Upload(repository, "upload", w.Now(), "data")
+		items = append(items, inventory.Item{Kind: inventory.UploadFolder, Repository: repository, Upload: "upload", Size: 1})
+	}
+	driver := vague{bucket(store), &sync.WaitGroup{}}
+	driver.all.Add(len(items))
+	for i, err := range registry.NewWritable(driver, driver, nil).Delete(t.Context(), items) {
+		if !errors.Is(err, fault.ErrInjected) {
+			t.Errorf("%s: %v", items[i].Repository, err)
+		}
 	}
 }
