@@ -21,11 +21,11 @@ func TestFailedReadsDeleteNoMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
 		clean := s.store.Clone()
-		counted := fault.New(clean)
-		wanted := run(t, s.placed(counted), s)
+		counted := s.placed(clean)
+		wanted := run(t, counted, s)
 		op := drawOp(t, counted.Ops())
-		broken := fault.New(s.store, fault.FailReadWhere(func(o fault.Op) bool { return o == op }))
-		result, err := app.Run(context.Background(), s.placed(broken), nil, s.runRequest())
+		broken := s.on(fault.FailReadWhere(func(o fault.Op) bool { return o == op }))
+		result, err := app.Run(context.Background(), broken, nil, s.runRequest())
 		if err != nil {
 			return // refused as a whole
 		}
@@ -83,12 +83,12 @@ func TestCrashIsSafe(t *testing.T) {
 		s := drawSample(t, true)
 		before := read(s.store)
 		clean := s.store.Clone()
-		run(t, clean, s)
+		run(t, s.placed(clean), s)
 		n := rapid.IntRange(1, 80).Draw(t, "crash at deletion")
 		_, _ = app.Run(context.Background(), s.on(fault.CrashAtDelete(n)), nil, s.runRequest())
 		crashed := read(s.store)
 		stillWhole(t, before, crashed)
-		second := run(t, s.store, s)
+		second := run(t, s.on(), s)
 		compareAfterResume(t, read(clean), read(s.store), second)
 	})
 }
@@ -139,7 +139,7 @@ func TestFailedDeletionsAreSafe(t *testing.T) {
 		s := drawSample(t, true)
 		before := read(s.store)
 		clean := s.store.Clone()
-		run(t, clean, s)
+		run(t, s.placed(clean), s)
 		n := rapid.IntRange(1, 80).Draw(t, "failing deletion")
 		result := run(t, s.on(fault.FailDelete(n)), s)
 		after := read(s.store)
@@ -147,7 +147,7 @@ func TestFailedDeletionsAreSafe(t *testing.T) {
 		if len(after.files) > len(read(clean).files) && len(result.Outcome.Failed) == 0 {
 			t.Fatal("a deletion failed and nothing tells of it")
 		}
-		second := run(t, s.store, s)
+		second := run(t, s.on(), s)
 		compareAfterResume(t, read(clean), read(s.store), second)
 	})
 }

@@ -3,6 +3,7 @@ package laws
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func drawSample(t *rapid.T, damage bool) sample {
 	}
 	actions := map[string]func(){
 		"image": b.image, "image again": b.image, "index": b.index, "referrer": b.referrer, "cosign": b.cosign,
-		"fallback": b.fallback, "push": b.push, "retag": b.retag, "orphan": b.orphan, "upload": b.upload,
+		"fallback": b.fallback, "push": b.push, "retag": b.retag, "orphan": b.orphan, "upload": b.upload, "odd": b.odd,
 	}
 	if damage {
 		actions["damage"] = b.damage
@@ -187,6 +188,23 @@ func (b *builder) orphan() {
 func (b *builder) upload() {
 	age := rapid.SampledFrom(ages).Draw(b.T, "upload age")
 	b.w.Upload(b.repository(), fmt.Sprintf("upload-%d", b.number()), now.Add(-age), "some data", world.Age(age))
+}
+
+// odd leaves a file beside a link or a blob's data: a signature of an old
+// registry, or what a crash left.
+func (b *builder) odd() {
+	files := slices.DeleteFunc(b.w.Files(), func(path string) bool {
+		return !strings.HasSuffix(path, "/link") && !strings.HasSuffix(path, "/data")
+	})
+	if len(files) == 0 {
+		return
+	}
+	path := rapid.SampledFrom(files).Draw(b.T, "beside")
+	if rapid.Bool().Draw(b.T, "signature") {
+		b.w.File(path[:strings.LastIndex(path, "/")]+"/signatures/sha256/"+strings.Repeat("5", 64)+"/link", "a signature", b.age())
+		return
+	}
+	b.w.File(path+".01234567-89ab-4cde-8f01-23456789abcd.tmp", "left by a crash", b.age())
 }
 
 // damage breaks a file that is there.

@@ -22,7 +22,7 @@ var groupings = []usage.By{usage.Repository, usage.Owner, usage.Kind, usage.Name
 func TestUsageAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
-		p := check(t, s.store, s)
+		p := check(t, s.on(), s)
 		stored := read(s.store).stored()
 		swept, uploads := sweptBytes(p)
 		for _, by := range groupings {
@@ -65,7 +65,7 @@ func sweptBytes(p *plan.Plan) (blobs, uploads int64) {
 func TestUsageIsWhatWouldBeFreed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
-		p := check(t, s.store, s)
+		p := check(t, s.on(), s)
 		o := read(s.store)
 		by := rapid.SampledFrom(groupings).Draw(t, "by")
 		needs := o.needsBy(p, by)
@@ -208,7 +208,7 @@ func TestUsageIsDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
 		by := rapid.SampledFrom(groupings).Draw(t, "by")
-		first := usage.Of(check(t, s.store, s), by, 0)
+		first := usage.Of(check(t, s.on(), s), by, 0)
 		second := check(t, shuffled{s.store, rapid.Uint64().Draw(t, "seed")}, s)
 		same := cmp.Comparer(sameDigest)
 		if diff := cmp.Diff(first, usage.Of(second, by, 0), same); diff != "" {
@@ -238,7 +238,7 @@ func isBeginning[T any](t *rapid.T, what string, all, some usage.List[T]) {
 func TestSharedLayersAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
-		p := check(t, s.store, s)
+		p := check(t, s.on(), s)
 		o := read(s.store)
 		got := map[string][3]int{}
 		for _, l := range usage.Of(p, usage.Repository, 0).Layers.Items {

@@ -68,9 +68,6 @@ func MediaType(mediaType string) Option { return func(s *settings) { s.mediaType
 // are one image unless their configs or annotations differ.
 func ConfigText(text string) Option { return func(s *settings) { s.config = &text } }
 
-// ConfigType is the media type of an image's config.
-func ConfigType(mediaType string) Option { return func(s *settings) { s.configType = mediaType } }
-
 // ArtifactType makes an image an artifact; its config is the empty one then.
 func ArtifactType(mediaType string) Option {
 	return func(s *settings) { s.artifactType = mediaType }
