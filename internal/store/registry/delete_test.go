@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -12,6 +14,7 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob/fault"
 	"github.com/ebb-io/ebb/internal/store/blob/mem"
 	"github.com/ebb-io/ebb/internal/store/registry"
+	"github.com/ebb-io/ebb/internal/testkit/world"
 )
 
 // gone are items of blobs that are not there.
@@ -74,5 +77,81 @@ func TestBatchesByRequests(t *testing.T) {
 		if got := far.Batch(kind); got != want || near.Batch(kind) != 2000 {
 			t.Errorf("kind %d: %d far and %d near, want %d and 2000", kind, got, near.Batch(kind), want)
 		}
+	}
+}
+
+// What lies beside a link or a blob's data in a bucket goes after it, and stays
+// while that stands.
+func TestWhatLiesBesideGoesAfterwards(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		fails  bool
+	}{{"all goes", false}, {"the files themselves can not be deleted", true}} {
+		store := mem.New()
+		w := world.New(world.Mem(store))
+		img := w.Image("team/r0", world.Layers(w.Layer("a")))
+		d, err := image.ParseDigest(img.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := []string{world.RevisionLink("team/r0", img.Digest), world.LayerLink("team/r0", img.Digest), world.BlobPath(img.Digest)}
+		w.File(own[1], img.Digest)
+		beside := []string{
+			strings.TrimSuffix(own[0], "link") + "signatures/sha256/" + d.Hex() + "/link",
+			own[1] + ".01234567-89ab-4cde-8f01-23456789abcd.tmp",
+			strings.TrimSuffix(own[2], "data") + "index/link",
+			strings.TrimSuffix(own[0], "link") + "current/link",
+		}
+		for _, path := range beside {
+			w.File(path, "beside")
+		}
+		driver := bucket(store, fault.FailDeleteWhere(func(path string) bool { return c.fails && slices.Contains(own, path) }))
+		writable := registry.NewWritable(driver, driver, nil)
+		inv, err := writable.Snapshot(t.Context())
+		if err != nil || len(inv.Problems) > 0 {
+			t.Fatalf("%v, %v", inv.Problems, err)
+		}
+		errs := writable.Delete(t.Context(), []inventory.Item{
+			{Kind: inventory.Revision, Repository: "team/r0", Digest: d},
+			{Kind: inventory.LayerLink, Repository: "team/r0", Digest: d}, {Kind: inventory.ManifestBlob, Digest: d},
+		})
+		if failed := errors.Join(errs...) != nil; failed != c.fails {
+			t.Errorf("%s: %v", c.reason, errs)
+		}
+		for _, path := range append(own, beside...) {
+			if there := slices.Contains(store.Paths(), path); there != c.fails {
+				t.Errorf("%s: %s is there: %v", c.reason, path, there)
+			}
+		}
+		if counts := driver.Counts(); counts.DeleteCalls > 2 || counts.Walks > 2 {
+			t.Errorf("%s: %+v", c.reason, counts)
+		}
+	}
+}
+
+// Where only such files are left in a digest's folder, they are what an earlier
+// deletion left.
+func TestWhatLiesBesideNothingIsResidue(t *testing.T) {
+	store := mem.New()
+	w := world.New(world.Mem(store))
+	hex := strings.Repeat("ab", 32)
+	digest := "sha256:" + hex
+	w.File(strings.TrimSuffix(world.RevisionLink("team/r0", digest), "link")+"signatures/sha256/"+hex+"/link", "")
+	w.File(strings.TrimSuffix(world.LayerLink("team/r0", digest), "link")+"x", "")
+	w.File(strings.TrimSuffix(world.BlobPath(digest), "data")+"x", "")
+	driver := bucket(store)
+	writable := registry.NewWritable(driver, driver, nil)
+	inv, err := writable.Snapshot(t.Context())
+	if err != nil || len(inv.Repositories) != 1 || len(inv.Residue) != 1 || len(inv.Repositories[0].Residue) != 2 {
+		t.Fatalf("%+v, %v", inv, err)
+	}
+	var items []inventory.Item
+	for _, r := range append(inv.Residue, inv.Repositories[0].Residue...) {
+		items = append(items, inventory.Item{Kind: r.Kind, Repository: "team/r0", Digest: r.Digest, Residue: true})
+	}
+	items = append(items, inventory.Item{Kind: inventory.RepositoryFolder, Repository: "team/r0"})
+	errs := append(writable.Delete(t.Context(), items[:3]), writable.Delete(t.Context(), items[3:])...)
+	if left := store.Paths(); errors.Join(errs...) != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, errs)
 	}
 }
