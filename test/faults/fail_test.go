@@ -70,7 +70,7 @@ func (s *stage) failDelete(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	// A folder above one that went is tried and may stay.
-	if !result.Damaged() || (driver.Fired() && len(result.Outcome.Failed) == 0 && len(s.rest(trial.Tree(t, dir))) > 0) {
+	if !sawDamage(result) || (driver.Fired() && len(result.Outcome.Failed) == 0 && len(s.rest(trial.Tree(t, dir))) > 0) {
 		t.Errorf("nothing is said of the deletion that failed: %v", result.Outcome.Failed)
 	}
 	for _, f := range result.Outcome.Failed {
@@ -166,7 +166,7 @@ func (s *stage) failRead(t *testing.T, i int, op fault.Op) {
 	driver := fault.New(open(t, dir), fault.FailReadWhere(func(o fault.Op) bool { return o == op }))
 	result, err := s.question.Run(t.Context(), driver)
 	name := fmt.Sprintf("%s of %s failed (run: %v)", op.Kind, op.Path, err)
-	if err == nil && !result.Damaged() {
+	if err == nil && !sawDamage(result) {
 		t.Errorf("%s: nothing is said of it", name)
 	}
 	s.whole(t, dir, name, long() || i%40 == 0)

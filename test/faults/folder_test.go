@@ -268,7 +268,7 @@ func (w *town) raced(t *testing.T, driver *meanwhile, failures bool) {
 			t.Errorf("a real server does not serve %s whole", ref)
 		}
 	}
-	if got := len(result.Outcome.Failed) > 0; got != failures || result.Damaged() != failures {
+	if got := len(result.Outcome.Failed) > 0; got != failures || sawDamage(result) != failures {
 		t.Errorf("failed: %v", result.Outcome.Failed)
 	}
 }

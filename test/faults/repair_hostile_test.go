@@ -59,7 +59,7 @@ func TestRepairAndLinks(t *testing.T) {
 	d := damages(w.Now())
 	d.MaxDeleteShare = 100
 	result := mendAll(t, open(t, dir), d)
-	if !result.Damaged() {
+	if !damageRemains(result) {
 		t.Error("nothing is said of the links")
 	}
 	var want []string
@@ -176,7 +176,7 @@ func TestRepairOfWhatMoves(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(result.Plan.Actions, func(a repair.Action) bool { return a.Kind == c.kind })
-			if i < 0 || result.Failed[i] == nil || result.Done[i] || !result.Damaged() {
+			if i < 0 || result.Failed[i] == nil || result.Done[i] || !damageRemains(result) {
 				t.Errorf("action %d of %v, failed: %v", i, c.kind, result.Failed)
 			}
 			if _, err := os.Stat(filepath.Join(dir, c.stay(image))); err != nil {
@@ -208,7 +208,7 @@ func TestRepairLimits(t *testing.T) {
 	confirmed, err := app.Repair(t.Context(), open(t, dir), nil, app.RepairRequest{
 		Damages: damages(w.Now()), Clock: w.Now, Confirmed: true,
 	})
-	if err != nil || confirmed.Damaged() {
+	if err != nil || damageRemains(confirmed) {
 		t.Errorf("confirmed: %v, %v", err, confirmed.Failed)
 	}
 	for _, path := range []string{"blobs", "repositories"} {

@@ -384,3 +384,6 @@ func TestRepairOnDisk(t *testing.T) {
 		}
 	}
 }
+
+// damageRemains tells whether damage remains after a repair, or something failed.
+func damageRemains(r *app.Repaired) bool { return len(r.Failed)+len(r.Plan.Remaining) > 0 }

@@ -178,6 +178,3 @@ func (r *mending) take(ctx context.Context, steps []repair.Step, ahead []int) {
 		}
 	}
 }
-
-// Damaged tells whether damage remains, or something failed.
-func (r *Repaired) Damaged() bool { return len(r.Failed)+len(r.Plan.Remaining) > 0 }

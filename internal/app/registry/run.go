@@ -8,7 +8,6 @@ import (
 
 	"github.com/ebb-io/ebb/internal/execute"
 	"github.com/ebb-io/ebb/internal/execute/guard"
-	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/store/blob"
 	"github.com/ebb-io/ebb/internal/store/registry"
@@ -192,9 +191,4 @@ func (r *run) guard(p *plan.Plan, known guard.Known) func(context.Context) error
 // Unlock removes a lock that a run left behind.
 func Unlock(ctx context.Context, driver blob.Locker) error {
 	return driver.Unlock(ctx, registry.LockFile)
-}
-
-// Damaged tells whether the plan saw damage, or the run had failures.
-func (r *Result) Damaged() bool {
-	return len(r.Outcome.Failed) > 0 || inventory.Damaged(r.Plan.Inventory().Problems)
 }
