@@ -75,7 +75,7 @@ type parts struct {
 	may  []string // folders that go if they are empty
 	// beside are files that mean nothing without the others: they go after them.
 	beside []string
-	size int64    // bytes of the files
+	size   int64 // bytes of the files
 }
 
 // simple tells whether an item is one file in a folder of its own.

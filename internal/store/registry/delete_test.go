@@ -113,7 +113,8 @@ func TestWhatLiesBesideGoesAfterwards(t *testing.T) {
 		}
 		errs := writable.Delete(t.Context(), []inventory.Item{
 			{Kind: inventory.Revision, Repository: "team/r0", Digest: d},
-			{Kind: inventory.LayerLink, Repository: "team/r0", Digest: d}, {Kind: inventory.ManifestBlob, Digest: d},
+			{Kind: inventory.LayerLink, Repository: "team/r0", Digest: d},
+			{Kind: inventory.ManifestBlob, Digest: d},
 		})
 		if failed := errors.Join(errs...) != nil; failed != c.fails {
 			t.Errorf("%s: %v", c.reason, errs)
