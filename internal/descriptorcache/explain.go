@@ -15,8 +15,8 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// explain says of an error what to do about it.
-func explain(err error) error {
+// explain says of an error what to do about it. The password stands in none.
+func explain(err error, password string) error {
 	says := func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }
 	var network net.Error
 	var own refusal
@@ -30,7 +30,7 @@ func explain(err error) error {
 	case says("WRONGPASS"), says("invalid password"), says("AUTH <password> called without any password"):
 		return errors.New("it refuses the user or the password")
 	case says("NOPERM"):
-		return fmt.Errorf("the user is not allowed to do this: it needs INFO, SCAN, TYPE and UNLINK, in a cluster CLUSTER too, for all keys (%w)", err)
+		return fmt.Errorf("the user is not allowed to do this: it needs INFO, SCAN, TYPE and UNLINK, in a cluster CLUSTER too, for all keys (%w)", hide(err, password))
 	case says("READONLY"):
 		return errors.New("it is a replica, which takes no writes: name its primary")
 	case says("LOADING"):
@@ -38,13 +38,18 @@ func explain(err error) error {
 	case errors.As(err, &network):
 		return fmt.Errorf("it can not be reached: %w", err)
 	}
-	return fmt.Errorf("it answers %w", err)
+	return fmt.Errorf("it answers %w", hide(err, password))
 }
 
-// hide takes a password out of an error, which some servers repeat.
+// hidden is an error of a server that repeats the password, as some do.
+type hidden struct{ error }
+
+func (hidden) Error() string   { return "an error that repeats the password" }
+func (h hidden) Unwrap() error { return h.error }
+
 func hide(err error, password string) error {
-	if password == "" || !strings.Contains(err.Error(), password) {
-		return err
+	if password != "" && strings.Contains(err.Error(), password) {
+		return hidden{err}
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), password, "(password)"))
+	return err
 }

@@ -37,7 +37,7 @@ func Flush(ctx context.Context, address string) (removed int64, err error) {
 	defer cancel()
 	removed, err = flush(ctx, options)
 	if err != nil {
-		return removed, fmt.Errorf("registry's cache in Redis at %s: %w", options.Addr, hide(explain(err), options.Password))
+		return removed, fmt.Errorf("registry's cache in Redis at %s: %w", options.Addr, explain(err, options.Password))
 	}
 	return removed, nil
 }

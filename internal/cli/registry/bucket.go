@@ -34,7 +34,7 @@ func parseBucket(text string, pace float64) (storage, error) {
 	}
 	o := s3.Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), MaxRequestsPerSecond: pace}
 	if err := readQuery(u, &o); err != nil {
-		return storage{}, cli.Usagef("storage %s: %w", text, err)
+		return storage{}, cli.Usagef("storage %s: %w", bare(text), err)
 	}
 	return bucketStorage(o), nil
 }
@@ -51,6 +51,9 @@ func readQuery(u *url.URL, o *s3.Options) error {
 		switch name {
 		case "endpoint":
 			o.Endpoint = values[0]
+			if err := checkEndpoint(o.Endpoint); err != nil {
+				return err
+			}
 		case "region":
 			o.Region = values[0]
 		case "forcepathstyle":
@@ -62,6 +65,15 @@ func readQuery(u *url.URL, o *s3.Options) error {
 		default:
 			return errors.New(name + " is not known: endpoint, region and forcepathstyle are")
 		}
+	}
+	return nil
+}
+
+// checkEndpoint does not repeat what may hold a secret.
+func checkEndpoint(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("endpoint must be a URL such as https://s3.example.org, without credentials")
 	}
 	return nil
 }

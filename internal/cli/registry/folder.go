@@ -27,7 +27,7 @@ type folder struct {
 func parseFileURL(text string) (storage, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return storage{}, cli.Usagef("storage %s: want file:///path, with three slashes", text)
+		return storage{}, cli.Usagef("storage %s: want file:///path, with three slashes", bare(text))
 	}
 	return parseFolder(u.Path)
 }

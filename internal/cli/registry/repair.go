@@ -194,12 +194,13 @@ func (r *mending) warnOf(p *repair.Plan) {
 	r.warnScope(inv, "--exclude", r.damages.Scope.Exclude)
 }
 
-// next is the command that does what was shown.
+// next is the command that does what was shown. The address of Redis, which may
+// hold a password, is not repeated.
 func (r *mending) next(cmd *cobra.Command) []string {
 	words := []string{"ebb", "registry", "repair"}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if r.Given(f.Name) && shapesRun(f.Name) && f.Name != "offline" && f.Name != "registry" {
+		if r.Given(f.Name) && shapesRun(f.Name) && !slices.Contains([]string{"offline", "registry", "flush-redis"}, f.Name) {
 			words = append(words, flagWords(f)...)
 		}
 	})

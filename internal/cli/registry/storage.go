@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
@@ -42,13 +43,31 @@ func parseStorage(text string, pace float64, environ func() []string) (storage, 
 	case strings.HasPrefix(text, "file:"):
 		return parseFileURL(text)
 	case isURL && strings.Contains(text, "://"):
-		return storage{}, cli.Usagef("storage %s: %s:// is no kind of storage: name a folder, an s3:// URL or config:PATH", text, scheme)
+		return storage{}, cli.Usagef("storage %s: %s:// is no kind of storage: name a folder, an s3:// URL or config:PATH", bare(text), scheme)
 	}
 	return parseFolder(text)
 }
 
+// bare is an address without what may be a secret: its kind, host and path.
+func bare(address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	u, err := url.Parse(address)
+	if err != nil {
+		return scheme + "://…"
+	}
+	return (&url.URL{Scheme: scheme, Host: u.Host, Path: u.Path}).String()
+}
+
 func errNoStorage() error {
 	return cli.Usagef("--storage is missing: name the folder that holds docker/registry/v2, an s3:// URL or config:PATH (or set EBB_STORAGE)")
+}
+
+// named is a document's storage as messages name it.
+func named(other report.Store) string {
+	if s, err := parseStorage(other.URL, 0, nil); err == nil {
+		return s.URL
+	}
+	return bare(other.URL)
 }
 
 // is tells whether a document's storage is this one, under whatever name.

@@ -50,7 +50,7 @@ func (r *run) sameStorage() error {
 		return err
 	}
 	if !r.storage.is(r.stored.Store) {
-		return cli.Usagef("plan %s was made for storage %s and not for %s", r.flags.plan, r.stored.Store.URL, r.storage.name)
+		return cli.Usagef("plan %s was made for storage %s and not for %s", r.flags.plan, named(r.stored.Store), r.storage.name)
 	}
 	return nil
 }
