@@ -42,10 +42,15 @@ func Flush(ctx context.Context, address string) (removed int64, err error) {
 	return removed, nil
 }
 
-// Check returns Flush's error for an address that can be none.
-func Check(address string) error {
-	_, err := parse(address)
-	return err
+// Target is the server and the database that an address leads to, with what it
+// leaves out: host:port, or the path of a socket. The error is Flush's for an
+// address that can be none.
+func Target(address string) (server string, db int, err error) {
+	options, err := parse(address)
+	if err != nil {
+		return "", 0, err
+	}
+	return options.Addr, options.DB, nil
 }
 
 func parse(address string) (*redis.Options, error) {

@@ -38,6 +38,15 @@ type Redis struct {
 // Cluster tells whether the registry takes the addresses for a cluster's.
 func (r Redis) Cluster() bool { return len(r.Addrs) > 1 && r.MasterName == "" }
 
+// Server is the host:port of the one server there is; false for a cluster, and
+// behind sentinels, which alone know it.
+func (r Redis) Server() (string, bool) {
+	if r.MasterName != "" || len(r.Addrs) != 1 {
+		return "", false
+	}
+	return r.Addrs[0], true
+}
+
 // URL is the server's address without credentials, or any node of a cluster.
 // It is empty behind sentinels, which alone know the server.
 func (r Redis) URL() string {

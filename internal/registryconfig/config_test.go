@@ -325,3 +325,19 @@ func TestRemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestServer(t *testing.T) {
+	for _, c := range []struct {
+		redis Redis
+		want  string
+	}{
+		{Redis{}, ""},
+		{Redis{Addrs: []string{"h:6379"}}, "h:6379"},
+		{Redis{Addrs: []string{"a:1", "b:1"}}, ""},
+		{Redis{Addrs: []string{"a:1"}, MasterName: "m"}, ""},
+	} {
+		if got, ok := c.redis.Server(); got != c.want || ok != (c.want != "") {
+			t.Errorf("%+v: %q, %v; want %q", c.redis, got, ok, c.want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (j *job) access(guards []*guard.Guard, f *writeFlags) app.Access {
 // chooseGuards wants to hear who writes to the storage. The command line wins
 // over a configuration that says something else.
 func (j *job) chooseGuards(f *writeFlags, doing string) ([]*guard.Guard, error) {
-	if err := checkRedis(f.redis); err != nil {
+	if err := j.checkRedis(f.redis); err != nil {
 		return nil, err
 	}
 	urls, offline := f.registry.Items, f.offline
