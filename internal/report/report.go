@@ -40,6 +40,9 @@ func kindOf(kind string) Kind { return Kind{APIVersion: APIVersion, Kind: kind} 
 type Store struct {
 	URL  string `json:"url"`
 	Name string `json:"name"` // what --confirm must repeat
+	// Config is the absolute path of the registry's own configuration where that
+	// named the storage; else empty.
+	Config string `json:"config"`
 	// Versioned says that the storage is known to keep old versions: what is
 	// deleted takes room until they expire.
 	Versioned bool `json:"versioned"`

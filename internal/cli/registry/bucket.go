@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type bucket struct {
 }
 
 // parseBucket reads s3://bucket/prefix?endpoint=URL&region=NAME&forcepathstyle=BOOL.
-func parseBucket(text string, pace float64) (storage, error) {
+func parseBucket(text string, pace float64, environ []string) (storage, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" {
 		return storage{}, cli.Usagef("storage: want s3://bucket/prefix, with ?endpoint=URL for a server other than AWS")
@@ -36,7 +37,7 @@ func parseBucket(text string, pace float64) (storage, error) {
 	if err := readQuery(u, &o); err != nil {
 		return storage{}, cli.Usagef("storage %s: %w", bare(text), err)
 	}
-	return bucketStorage(o), nil
+	return bucketStorage(o, environ)
 }
 
 func readQuery(u *url.URL, o *s3.Options) error {
@@ -51,9 +52,6 @@ func readQuery(u *url.URL, o *s3.Options) error {
 		switch name {
 		case "endpoint":
 			o.Endpoint = values[0]
-			if err := checkEndpoint(o.Endpoint); err != nil {
-				return err
-			}
 		case "region":
 			o.Region = values[0]
 		case "forcepathstyle":
@@ -69,17 +67,54 @@ func readQuery(u *url.URL, o *s3.Options) error {
 	return nil
 }
 
+// endpointOf is the endpoint that the variables of AWS name, ranked as by its
+// SDK. What a profile says of endpoints stays the SDK's affair: no name of a
+// storage tells it.
+func endpointOf(environ []string) string {
+	value := func(name string) string {
+		for _, entry := range environ {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	if strings.EqualFold(value("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true") {
+		return ""
+	}
+	return cmp.Or(value("AWS_ENDPOINT_URL_S3"), value("AWS_ENDPOINT_URL"))
+}
+
 // checkEndpoint does not repeat what may hold a secret.
 func checkEndpoint(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("endpoint must be a URL such as https://s3.example.org, without credentials")
+		return errors.New("the endpoint must be a URL such as https://s3.example.org, without credentials")
 	}
 	return nil
 }
 
-// bucketStorage names a bucket as a URL that leads to it again; no secrets.
-func bucketStorage(o s3.Options) storage {
+// bucketStorage names a bucket as a URL that leads to it again, whatever the
+// variables are by then; no secrets.
+func bucketStorage(o s3.Options, environ []string) (storage, error) {
+	if o.Endpoint == "" {
+		o.Endpoint = endpointOf(environ)
+	}
+	if o.Endpoint != "" {
+		if err := checkEndpoint(o.Endpoint); err != nil {
+			return storage{}, cli.Usagef("storage s3://%s: %w", path.Join(o.Bucket, o.Prefix), err)
+		}
+	}
+	name := bucketURL(o)
+	return storage{
+		name:     name,
+		identity: strings.Join([]string{"s3", strings.TrimSuffix(o.Endpoint, "/"), o.Bucket, o.Prefix}, " "),
+		Store:    report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix))},
+		place:    bucket{name, o},
+	}, nil
+}
+
+func bucketURL(o s3.Options) string {
 	query := url.Values{}
 	if o.Endpoint != "" {
 		query.Set("endpoint", o.Endpoint)
@@ -95,12 +130,7 @@ func bucketStorage(o s3.Options) storage {
 	if o.Prefix != "" {
 		u.Path = "/" + o.Prefix
 	}
-	name := u.String()
-	return storage{
-		name:  name,
-		Store: report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix))},
-		place: bucket{name, o},
-	}
+	return u.String()
 }
 
 // open also asks the bucket one thing, so that what is wrong with all of it is

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,49 @@ func TestBucketsAreNamedByURL(t *testing.T) {
 	}
 }
 
+// Where the URL names no endpoint the variables of AWS do, as for its SDK. The
+// name then tells it, so that the storage is found again without them.
+func TestEndpointsOfTheEnvironment(t *testing.T) {
+	const general, special = "AWS_ENDPOINT_URL=http://general:1", "AWS_ENDPOINT_URL_S3=http://special:1"
+	for _, test := range []struct {
+		reason, text string
+		environ      []string
+		endpoint     string
+	}{
+		{"none", "s3://b/p", nil, ""},
+		{"one for all services", "s3://b/p", []string{general}, "http://general:1"},
+		{"one for S3 comes first", "s3://b/p", []string{general, special}, "http://special:1"},
+		{"an empty one is none", "s3://b/p", []string{general, "AWS_ENDPOINT_URL_S3="}, "http://general:1"},
+		{"the URL's own comes before", "s3://b/p?endpoint=http://own:1", []string{general, special}, "http://own:1"},
+		{"told to ignore them", "s3://b/p", []string{special, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=True"}, ""},
+		{"not told so", "s3://b/p", []string{special, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=false"}, "http://special:1"},
+	} {
+		s, err := parseStorage(test.text, 0, test.environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseStorage(s.URL, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range []storage{s, again} {
+			if got := one.place.(bucket).options.Endpoint; got != test.endpoint {
+				t.Errorf("%s: %s has endpoint %q, want %q", test.reason, one.name, got, test.endpoint)
+			}
+		}
+		aws, err := parseStorage("s3://b/p", 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.is(aws.Store) != (test.endpoint == "") || !s.is(again.Store) {
+			t.Errorf("%s: it is AWS %v, itself %v", test.reason, s.is(aws.Store), s.is(again.Store))
+		}
+	}
+	if _, err := parseStorage("s3://b", 0, []string{"AWS_ENDPOINT_URL=http://user:hunter2@host"}); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("an endpoint with credentials: %v", err)
+	}
+}
+
 // Two names of one bucket are the same storage, and two buckets are not.
 func TestBucketsAreToldApart(t *testing.T) {
 	const text = "s3://bucket/p?endpoint=http://localhost:7070&region=a"
@@ -59,7 +103,9 @@ func TestBucketsAreToldApart(t *testing.T) {
 		same  bool
 	}{
 		{"s3://bucket/p/?endpoint=http://localhost:7070&region=b", true}, // a region is how to get there
+		{"s3://bucket/p?endpoint=http://localhost:7070/&region=a", true},
 		{"s3://bucket/p?endpoint=http://localhost:7071&region=a", false},
+		{"s3://bucket/p", false},
 		{"s3://bucket/q?endpoint=http://localhost:7070&region=a", false},
 		{"s3://other/p?endpoint=http://localhost:7070&region=a", false},
 		{"/bucket/p", false},

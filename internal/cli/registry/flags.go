@@ -32,7 +32,14 @@ func (f *storageFlags) add(flags *pflag.FlagSet) {
 
 // storage reads what the flags say.
 func (f *storageFlags) storage(a *cli.App) (storage, error) {
-	return parseStorage(f.location, f.pace, a.Environ)
+	return parseStorage(f.location, f.pace, variables(a))
+}
+
+func variables(a *cli.App) []string {
+	if a.Environ == nil {
+		return nil
+	}
+	return a.Environ()
 }
 
 func (f *planFlags) add(flags *pflag.FlagSet) {

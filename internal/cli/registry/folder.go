@@ -43,9 +43,10 @@ func parseFolder(path string) (storage, error) {
 func folderStorage(path string) storage {
 	u := url.URL{Scheme: "file", Path: path}
 	return storage{
-		name:  path,
-		Store: report.Store{URL: u.String(), Name: filepath.Base(path)},
-		place: folder{path},
+		name:     path,
+		identity: "file " + real(path),
+		Store:    report.Store{URL: u.String(), Name: filepath.Base(path)},
+		place:    folder{path},
 	}
 }
 

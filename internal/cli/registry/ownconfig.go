@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/cli"
@@ -8,14 +9,13 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob/s3"
 )
 
+// configScheme stands before the path of a registry's own configuration.
+const configScheme = "config:"
+
 // parseOwn reads config:PATH, the registry's own configuration, with the
 // variables that its registry would have: those of this process.
-func parseOwn(path string, pace float64, environ func() []string) (storage, error) {
-	var variables []string
-	if environ != nil {
-		variables = environ()
-	}
-	own, err := registryconfig.Read(path, variables)
+func parseOwn(path string, pace float64, environ []string) (storage, error) {
+	own, err := registryconfig.Read(path, environ)
 	if err != nil {
 		return storage{}, &cli.UsageError{Err: err}
 	}
@@ -24,9 +24,14 @@ func parseOwn(path string, pace float64, environ func() []string) (storage, erro
 		if !own.Storage.S3.V4Auth {
 			return storage{}, cli.Usagef("registry configuration %s: v4auth is off, and signatures of version 2 are not supported: name the bucket by an s3:// URL", path)
 		}
-		s = bucketStorage(ownBucket(own.Storage.S3, pace))
+		if s, err = bucketStorage(ownBucket(own.Storage.S3, pace), environ); err != nil {
+			return storage{}, err
+		}
 	}
 	s.own = &own
+	if s.Config, err = filepath.Abs(path); err != nil {
+		return storage{}, cli.Usagef("registry configuration %s: %w", path, err)
+	}
 	return s, nil
 }
 

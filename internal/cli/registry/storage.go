@@ -14,7 +14,8 @@ import (
 
 // storage is where a registry keeps its files.
 type storage struct {
-	name string // as a person writes it on a command line
+	name     string // as a person writes it on a command line
+	identity string // the same for two names of one storage
 	report.Store
 	place
 	own *registryconfig.Config // nil where the registry's configuration is not known
@@ -30,16 +31,17 @@ type place interface {
 }
 
 // parseStorage reads a path, a file URL, an S3 URL, or where the registry's own
-// configuration names one.
-func parseStorage(text string, pace float64, environ func() []string) (storage, error) {
+// configuration names one. The variables of environ, as NAME=value, fill in what
+// the text leaves open.
+func parseStorage(text string, pace float64, environ []string) (storage, error) {
 	scheme, _, isURL := strings.Cut(text, ":")
 	switch {
 	case text == "":
 		return storage{}, errNoStorage()
 	case strings.HasPrefix(text, "s3:"):
-		return parseBucket(text, pace)
-	case strings.HasPrefix(text, "config:"):
-		return parseOwn(strings.TrimPrefix(text, "config:"), pace, environ)
+		return parseBucket(text, pace, environ)
+	case strings.HasPrefix(text, configScheme):
+		return parseOwn(strings.TrimPrefix(text, configScheme), pace, environ)
 	case strings.HasPrefix(text, "file:"):
 		return parseFileURL(text)
 	case isURL && strings.Contains(text, "://"):
@@ -70,19 +72,9 @@ func named(other report.Store) string {
 	return bare(other.URL)
 }
 
-// is tells whether a document's storage is this one, under whatever name.
+// is tells whether a document's storage is this one, under whatever name. It
+// counts what the document says, and nothing that today's variables add to it.
 func (s storage) is(other report.Store) bool {
 	theirs, err := parseStorage(other.URL, 0, nil)
-	return err == nil && theirs.identity() == s.identity()
-}
-
-// identity is the same for two names of one storage.
-func (s storage) identity() string {
-	switch p := s.place.(type) {
-	case folder:
-		return "file " + real(p.path)
-	case bucket:
-		return "s3 " + p.options.Endpoint + " " + p.options.Bucket + " " + p.options.Prefix
-	}
-	return ""
+	return err == nil && theirs.identity == s.identity
 }

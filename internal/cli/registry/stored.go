@@ -42,15 +42,23 @@ func (r *run) readPlanFile() ([]byte, error) {
 	return os.ReadFile(r.flags.plan)
 }
 
-// sameStorage takes the plan's storage where none is given.
+// sameStorage takes the plan's storage where none is given, as it was named
+// then: by the registry's own configuration, which says more than a URL.
 func (r *run) sameStorage() error {
+	theirs, todo := r.stored.Store, ""
 	if r.storage.name == "" {
+		address := theirs.URL
+		if theirs.Config != "" {
+			address = configScheme + theirs.Config
+		}
 		var err error
-		r.storage, err = parseStorage(r.stored.Store.URL, r.flags.pace, r.Environ)
-		return err
+		if r.storage, err = parseStorage(address, r.flags.pace, variables(r.App)); err != nil {
+			return cli.Usagef("plan %s: %w: give --storage", r.flags.plan, err)
+		}
+		todo = ": give --storage, with what it was then"
 	}
-	if !r.storage.is(r.stored.Store) {
-		return cli.Usagef("plan %s was made for storage %s and not for %s", r.flags.plan, named(r.stored.Store), r.storage.name)
+	if !r.storage.is(theirs) {
+		return cli.Usagef("plan %s was made for storage %s and not for %s%s", r.flags.plan, named(theirs), r.storage.name, todo)
 	}
 	return nil
 }
