@@ -43,10 +43,17 @@ type Store struct {
 	// Config is the absolute path of the registry's own configuration where that
 	// named the storage; else empty.
 	Config string `json:"config"`
-	// Versioned says that the storage is known to keep old versions: what is
-	// deleted takes room until they expire.
-	Versioned bool `json:"versioned"`
+	// Versioned tells whether the storage keeps old versions, so that what is
+	// deleted takes room until they expire: yes, no or unknown.
+	Versioned string `json:"versioned"`
 }
+
+// What is known of old versions.
+const (
+	VersionsKept    = "yes"
+	VersionsNot     = "no"
+	VersionsUnknown = "unknown"
+)
 
 // Time is a moment in UTC, written with all nine digits of its second.
 type Time struct{ time.Time }

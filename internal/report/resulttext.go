@@ -91,7 +91,7 @@ func (p *page) failures(failed []Failure) {
 }
 
 func (p *page) afterwards(store Store, o Outcome) {
-	if store.Versioned && o.deletedAny() {
+	if store.Versioned == VersionsKept && o.deletedAny() {
 		p.gap()
 		p.prose("%s the bucket keeps old versions: the room is free when they expire by its lifecycle rules.", p.paint(yellow, "Not yet free:"))
 	}

@@ -27,14 +27,19 @@ func TestVersionedBucket(t *testing.T) {
 	w := newTown(t)
 	sh := newShell(t, w.fake.Bucket, root)
 	sh.now = w.Now
-	for status, want := range map[string]bool{"Enabled": true, "Suspended": false, "": false} {
+	for status, want := range map[string]string{"Enabled": "yes", "Suspended": "no", "": "no"} {
 		w.fake.SetVersioning(status)
 		got := sh.must(t, "check", "-o", "json")
-		if said := strings.Contains(got.err, keepsVersions); said != want || document[outcome](t, got.out).Store.Versioned != want {
-			t.Errorf("versioning is %q: said %t, want %t: %s", status, said, want, got.err)
+		if said := strings.Contains(got.err, keepsVersions); said != (want == "yes") || document[outcome](t, got.out).Store.Versioned != want {
+			t.Errorf("versioning is %q: said %t, want %s: %s", status, said, want, got.err)
 		}
 	}
 	w.fake.SetVersioning("Enabled")
+	for _, command := range []string{"usage", "verify", "repair"} {
+		if got := sh.must(t, command); strings.Count(got.err, keepsVersions) != 1 {
+			t.Errorf("%s says %s", command, got.err)
+		}
+	}
 	if got := w.runAll(t, sh); got.code != 0 || !strings.Contains(got.err, keepsVersions) {
 		t.Errorf("run: exit code %d: %s", got.code, got.err)
 	}

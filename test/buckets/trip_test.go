@@ -206,7 +206,7 @@ type outcome struct {
 		Images, Keep, Delete int
 	} `json:"totals"`
 	Store struct {
-		Versioned bool `json:"versioned"`
+		Versioned string `json:"versioned"`
 	} `json:"store"`
 	Deleted struct {
 		Tags, Manifests, Blobs, Uploads int

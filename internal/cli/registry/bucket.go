@@ -109,7 +109,7 @@ func bucketStorage(o s3.Options, environ []string) (storage, error) {
 	return storage{
 		name:     name,
 		identity: strings.Join([]string{"s3", strings.TrimSuffix(o.Endpoint, "/"), o.Bucket, o.Prefix}, " "),
-		Store:    report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix))},
+		Store:    report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix)), Versioned: report.VersionsUnknown},
 		place:    bucket{name, o},
 	}, nil
 }

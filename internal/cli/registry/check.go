@@ -62,13 +62,11 @@ func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.versions(ctx, driver)
 	cache, giveBack := j.openCache(driver)
 	defer giveBack()
-	shown := j.progress.show(j.App)
+	done := j.use(ctx, driver)
 	p, err := app.Check(ctx, registry.New(driver, &j.progress.Progress).WithCache(cache), j.request())
-	shown.Stop()
-	j.spent(driver)
+	done()
 	if err := j.empty(err); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type storageFlags struct {
 
 func (f *storageFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.location, "storage", "", "the registry's storage: a folder, an s3:// `URL`, or config:PATH for the registry's own configuration")
-	flags.Var(pace{&f.pace}, "max-requests-per-second", "send an object store no more requests than that; 0 is no limit")
+	flags.Var(rate{&f.pace}, "max-requests-per-second", "send an object store no more requests than that; 0 is no limit")
 }
 
 // storage reads what the flags say.

@@ -45,7 +45,7 @@ func folderStorage(path string) storage {
 	return storage{
 		name:     path,
 		identity: "file " + real(path),
-		Store:    report.Store{URL: u.String(), Name: filepath.Base(path)},
+		Store:    report.Store{URL: u.String(), Name: filepath.Base(path), Versioned: report.VersionsNot},
 		place:    folder{path},
 	}
 }

@@ -28,6 +28,7 @@ type job struct {
 	pins      []pin
 	policy    policy.Policy
 	progress  progress
+	shown     *cli.Progress
 	warnings  []string
 	warned    bool
 	saidEmpty bool   // the storage holds nothing at all, which was said
@@ -177,7 +178,6 @@ func (j *job) warn(p *plan.Plan) {
 	}
 	j.warned = true
 	j.bare(len(p.Inventory().Repositories), p.Inventory().Contents.Blobs(), p.Inventory().Problems)
-	j.warnStorage()
 	switch {
 	case j.rules == nil:
 		j.Note("no owner rules are in force, so every tag is kept (see --owners)")
@@ -192,19 +192,6 @@ func (j *job) warn(p *plan.Plan) {
 	}
 	j.warnScope(p.Inventory(), "--repository", j.policy.Scope.Include)
 	j.warnScope(p.Inventory(), "--exclude", j.policy.Scope.Exclude)
-}
-
-// warnStorage says what is special about the storage.
-func (j *job) warnStorage() {
-	if j.storage.Versioned {
-		j.Note("warning: the bucket keeps old versions: what is deleted takes room until they expire by its lifecycle rules")
-	}
-	if j.storage.own == nil {
-		return
-	}
-	for _, warning := range j.storage.own.Warnings {
-		j.Note("warning: registry configuration: %s", warning)
-	}
 }
 
 // warnOwners shows a few warnings, and all when asked.

@@ -110,12 +110,10 @@ func (r *mending) show(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	r.versions(cmd.Context(), driver)
 	started := r.Now()
-	shown := r.progress.show(r.App)
+	done := r.use(cmd.Context(), driver)
 	p, err := app.PlanRepair(cmd.Context(), registry.New(driver, &r.progress.Progress), r.damages)
-	shown.Stop()
-	r.spent(driver)
+	done()
 	if err := r.empty(err); err != nil {
 		return err
 	}
@@ -137,14 +135,12 @@ func (r *mending) mend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.versions(ctx, driver)
-	shown := r.progress.show(r.App)
+	done := r.use(ctx, driver)
 	result, err := app.Repair(ctx, driver, &r.progress.Progress, app.RepairRequest{
 		Damages: r.damages, Access: r.access(r.guards, &r.flags.writeFlags), Confirmed: r.confirmed, Clock: r.Now,
 		Planned: func(p *repair.Plan) { r.progress.Expect(steps(p)) },
 	})
-	shown.Stop()
-	r.spent(driver)
+	done()
 	if err = r.empty(err); errors.Is(err, app.ErrLimit) {
 		err = fmt.Errorf("%w: repair with --confirm %s if that is right", err, r.confirmation())
 	}
@@ -189,7 +185,6 @@ func (r *mending) print(p *repair.Plan, next []string, o report.Repaired) error 
 func (r *mending) warnOf(p *repair.Plan) {
 	inv := p.Inventory()
 	r.bare(len(inv.Repositories), inv.Contents.Blobs(), inv.Problems)
-	r.warnStorage()
 	r.warnScope(inv, "--repository", r.damages.Scope.Include)
 	r.warnScope(inv, "--exclude", r.damages.Scope.Exclude)
 }

@@ -55,7 +55,6 @@ type run struct {
 	flags  *runFlags
 	guards []*guard.Guard
 	stored *report.Stored // nil without a plan file
-	shown  *cli.Progress
 }
 
 // newRun finds every mistake before the storage is touched.
@@ -90,7 +89,6 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.versions(ctx, driver)
 	cache, giveBack := r.openCache(driver)
 	defer giveBack()
 	request := app.RunRequest{
@@ -103,10 +101,9 @@ func (r *run) run(ctx context.Context) error {
 		request.Approve = func(p *plan.Plan) (bool, error) { return r.ask(ctx, p) }
 	}
 	request.Planned = func(p *plan.Plan) { r.progress.Expect(items(p.Steps(nil))) }
-	r.shown = r.progress.show(r.App)
+	done := r.use(ctx, driver)
 	result, err := app.Run(ctx, driver, &r.progress.Progress, request)
-	r.shown.Stop()
-	r.spent(driver)
+	done()
 	if err = r.empty(err); errors.Is(err, app.ErrLimit) {
 		err = fmt.Errorf("%w: run with --confirm %s if that is right", err, r.confirmation())
 	}

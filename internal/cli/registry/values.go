@@ -69,23 +69,23 @@ func parseGlob(s string) error {
 	return err
 }
 
-// pace is a flag that holds requests a second.
-type pace struct{ value *float64 }
+// rate is a flag that holds requests a second.
+type rate struct{ value *float64 }
 
-func (p pace) String() string {
-	if p.value == nil {
+func (r rate) String() string {
+	if r.value == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*p.value, 'f', -1, 64)
+	return strconv.FormatFloat(*r.value, 'f', -1, 64)
 }
 
-func (p pace) Type() string { return "N" }
+func (r rate) Type() string { return "N" }
 
-func (p pace) Set(text string) error {
+func (r rate) Set(text string) error {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n == 0 || n >= 0.01 && n <= 1e6) {
 		return fmt.Errorf("%q is no number of requests, such as 100", text)
 	}
-	*p.value = n
+	*r.value = n
 	return nil
 }

@@ -44,10 +44,9 @@ func (j *job) verify(cmd *cobra.Command, deep bool) error {
 		return err
 	}
 	started := j.Now()
-	shown := j.progress.show(j.App)
+	done := j.use(cmd.Context(), driver)
 	v, err := app.Verify(cmd.Context(), registry.New(driver, &j.progress.Progress), deep)
-	shown.Stop()
-	j.spent(driver)
+	done()
 	if err := j.empty(err); err != nil {
 		return err
 	}

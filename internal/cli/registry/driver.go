@@ -44,7 +44,20 @@ func (j *job) doubtCache(err error) {
 	}
 }
 
-// versions notes whether the storage keeps what is deleted.
+// use says what a person should know of a storage that was opened, and shows how
+// far the work in it is. The function ends that, and says what the work took.
+func (j *job) use(ctx context.Context, driver blob.Reader) (done func()) {
+	j.versions(ctx, driver)
+	j.warnStorage()
+	j.shown = j.progress.show(j.App)
+	return func() {
+		j.shown.Stop()
+		j.spent(driver)
+	}
+}
+
+// versions notes whether the storage keeps what is deleted, where it is one that
+// may.
 func (j *job) versions(ctx context.Context, driver blob.Reader) {
 	store, ok := driver.(interface {
 		Versioned(ctx context.Context) (bool, error)
@@ -53,16 +66,39 @@ func (j *job) versions(ctx context.Context, driver blob.Reader) {
 		return
 	}
 	versioned, err := store.Versioned(ctx)
-	j.storage.Versioned = versioned
-	if err != nil && j.Common.Verbose {
-		why := err
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			why = errors.New("the server does not know versions")
-		case errors.Is(err, iofs.ErrPermission):
-			why = errors.New("s3:GetBucketVersioning is not allowed")
-		}
+	switch {
+	case err != nil:
+		j.doubtVersions(err)
+	case versioned:
+		j.storage.Versioned = report.VersionsKept
+	default:
+		j.storage.Versioned = report.VersionsNot
+	}
+}
+
+func (j *job) doubtVersions(why error) {
+	j.storage.Versioned = report.VersionsUnknown
+	switch {
+	case errors.Is(why, errors.ErrUnsupported):
+		why = errors.New("the server does not know versions")
+	case errors.Is(why, iofs.ErrPermission):
+		why = errors.New("s3:GetBucketVersioning is not allowed")
+	}
+	if j.Common.Verbose {
 		j.Note("whether the bucket keeps old versions is not known: %v", why)
+	}
+}
+
+// warnStorage says what is special about the storage.
+func (j *job) warnStorage() {
+	if j.storage.Versioned == report.VersionsKept {
+		j.Note("warning: the bucket keeps old versions: what is deleted takes room until they expire by its lifecycle rules")
+	}
+	if j.storage.own == nil {
+		return
+	}
+	for _, warning := range j.storage.own.Warnings {
+		j.Note("warning: registry configuration: %s", warning)
 	}
 }
 
