@@ -57,7 +57,7 @@ type Held struct {
 
 // Exceeded is a limit that the plan is over.
 type Exceeded struct {
-	What    string `json:"what"` // images or bytes
+	What    string `json:"what"` // images or bytes; of a repair images, tags or layer links
 	Part    int64  `json:"part"`
 	Whole   int64  `json:"whole"`
 	Allowed string `json:"allowed"`

@@ -16,14 +16,16 @@ type Repair struct {
 	Options   RepairOptions `json:"options"`
 	// Applied says that it was carried out, as far as the actions say; else
 	// nothing was touched.
-	Applied   bool           `json:"applied"`
-	Totals    RepairTotals   `json:"totals"`
-	Actions   []RepairAction `json:"actions"`
-	Remaining []Remaining    `json:"remaining"`
-	// Exceeded are the limits that it is over, in words.
-	Exceeded   []string `json:"exceeded"`
-	StartedAt  Time     `json:"startedAt"`
-	FinishedAt Time     `json:"finishedAt"`
+	Applied bool           `json:"applied"`
+	Totals  RepairTotals   `json:"totals"`
+	Actions []RepairAction `json:"actions"`
+	// Failed are those of the actions that have an error.
+	Failed []Failure `json:"failed"`
+	// Remaining are the problems that no action mends.
+	Remaining  []Remaining `json:"remaining"`
+	Exceeded   []Exceeded  `json:"exceeded"`
+	StartedAt  Time        `json:"startedAt"`
+	FinishedAt Time        `json:"finishedAt"`
 	// Stopped says why the repair did not come to its end; empty when it did.
 	Stopped string `json:"stopped"`
 	Memory
@@ -37,7 +39,8 @@ type RepairOptions struct {
 	MaxDeleteShare string   `json:"maxDeleteShare"`
 }
 
-// RepairTotals count the actions by what they do.
+// RepairTotals count by what they do the actions that were done, or where
+// nothing was carried out all of them.
 type RepairTotals struct {
 	LostTags       int `json:"lostTags"`
 	LostImages     int `json:"lostImages"`
@@ -97,7 +100,7 @@ func RepairChoices(scope policy.Scope, leftoverAge time.Duration, share policy.S
 func NewRepair(p *repair.Plan, store Store, options RepairOptions, plannedAt time.Time, r Repaired) Repair {
 	document := Repair{
 		Kind: kindOf(KindRepair), PlannedAt: Time{plannedAt}, Store: store, Options: options, Applied: r.Applied,
-		Actions: []RepairAction{}, Remaining: []Remaining{}, Exceeded: []string{}, Stopped: r.Stopped,
+		Actions: []RepairAction{}, Failed: []Failure{}, Remaining: []Remaining{}, Exceeded: []Exceeded{}, Stopped: r.Stopped,
 		Memory: r.Memory, StartedAt: Time{r.StartedAt}, FinishedAt: Time{r.FinishedAt},
 	}
 	for i := range p.Actions {
@@ -105,15 +108,18 @@ func NewRepair(p *repair.Plan, store Store, options RepairOptions, plannedAt tim
 		action.Done = i < len(r.Done) && r.Done[i]
 		if err := r.Failed[i]; err != nil {
 			action.Error = err.Error()
+			document.Failed = append(document.Failed, Failure{Path: action.Path, Error: action.Error})
 		}
 		document.Actions = append(document.Actions, action)
-		document.Totals.add(&p.Actions[i])
+		if action.Done || !r.Applied {
+			document.Totals.add(&p.Actions[i])
+		}
 	}
 	for _, left := range p.Remaining {
 		document.Remaining = append(document.Remaining, Remaining{left.Problem, left.Remedy})
 	}
 	for _, e := range p.Exceeded {
-		document.Exceeded = append(document.Exceeded, e.String())
+		document.Exceeded = append(document.Exceeded, Exceeded{What: e.What, Part: int64(e.Part), Whole: int64(e.Whole), Allowed: e.Allowed})
 	}
 	document.Totals.Remaining = len(p.Remaining)
 	return document
