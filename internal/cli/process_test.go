@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -195,6 +196,29 @@ func TestSecondSignalKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = writer.Close() }()
+	p.endsAtSecondSignal(t)
+}
+
+// TestSecondSignalEndsFlush: a first one lets the registry's cache be flushed to
+// the end, so that it is said that this goes on.
+func TestSecondSignalEndsFlush(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	p := newProcess(t, "registry", "run", "--storage", machinesWorld(t), "--owners", "testdata/owners.yaml", "--offline", "--yes",
+		"--flush-redis", "redis://"+silent.Addr().String()+"?read_timeout=1h")
+	read, stderr := io.Pipe()
+	p.Stderr = stderr
+	p.start(t)
+	waitFor(t, read, "ebb: flushing the registry's cache in Redis\n")
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	p.endsAtSecondSignal(t)
+}
+
+func (p *process) endsAtSecondSignal(t *testing.T) {
+	t.Helper()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

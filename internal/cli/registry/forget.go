@@ -53,6 +53,7 @@ func (j *job) forget(ctx context.Context, f *writeFlags, up bool) (report.Memory
 	if f.redis == "" {
 		return memory, nil
 	}
+	j.Note("flushing the registry's cache in Redis")
 	var err error
 	if memory.Flushed, err = descriptorcache.Flush(context.WithoutCancel(ctx), f.redis); err != nil {
 		return memory, fmt.Errorf("%w: %w", errRemembered, err)
