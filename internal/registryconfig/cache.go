@@ -24,14 +24,11 @@ type Cache struct {
 	Redis Redis // where Kind is RedisCache
 }
 
-// Redis is the server that a registry keeps its cache in. The password is not
-// here: only whether there is one.
+// Redis is the server that a registry keeps its cache in, without credentials.
 type Redis struct {
 	Addrs      []string // host:port; several: a cluster's nodes, or sentinels where MasterName is set
 	DB         int      // a cluster has none
 	MasterName string
-	Username   string
-	Password   bool
 	TLS        bool
 }
 
@@ -111,8 +108,6 @@ func (s redisSection) read() Redis {
 		Addrs:      addrs,
 		DB:         s.DB,
 		MasterName: s.MasterName,
-		Username:   s.Username,
-		Password:   s.Password != "",
 		TLS:        s.TLS.Certificate != "" || s.TLS.Key != "" || len(s.TLS.RootCAs) > 0,
 	}
 }

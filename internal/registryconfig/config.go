@@ -28,14 +28,6 @@ type Config struct {
 	Upstream string
 	// ReadOnly is storage.maintenance.readonly: the registry takes no writes.
 	ReadOnly bool
-	// Delete is storage.delete: images can be deleted over the API.
-	Delete bool
-	// Redirect is false where storage.redirect is disabled: the registry then
-	// serves content itself, and never sends clients to the object storage.
-	Redirect bool
-	// Addr is the address that the registry listens on, such as ":5000", and
-	// Prefix the path before /v2/. Either may be empty.
-	Addr, Prefix string
 	// Warnings are sentences for people about what the registry ignores.
 	Warnings []string
 }
@@ -109,14 +101,11 @@ func (f *file) config() (Config, error) {
 	config := Config{
 		Storage:  storage,
 		Upstream: withoutUser(f.Proxy.RemoteURL),
-		Delete:   f.Storage["delete"]["enabled"] == true, // anything else leaves it off
-		Addr:     f.HTTP.Addr,
-		Prefix:   f.HTTP.Prefix,
 	}
 	if config.ReadOnly, err = f.Storage.readOnly(); err != nil {
 		return Config{}, err
 	}
-	if config.Redirect, err = f.Storage.redirect(); err != nil {
+	if err := f.Storage.checkRedirect(); err != nil {
 		return Config{}, err
 	}
 	if config.Cache, err = f.cache(); err != nil {
@@ -148,14 +137,15 @@ func (s sections) readOnly() (bool, error) {
 	return on, nil
 }
 
-func (s sections) redirect() (bool, error) {
+// checkRedirect only refuses what the registry would: whether it sends clients to
+// the object storage changes nothing for what lies there.
+func (s sections) checkRedirect() error {
 	section, ok := s["redirect"]
 	if !ok {
-		return true, nil
+		return nil
 	}
-	disabled, ok := section["disable"].(bool)
-	if !ok {
-		return false, errors.New("storage.redirect.disable is neither true nor false, and the registry does not start with it")
+	if _, ok := section["disable"].(bool); !ok {
+		return errors.New("storage.redirect.disable is neither true nor false, and the registry does not start with it")
 	}
-	return !disabled, nil
+	return nil
 }

@@ -18,25 +18,25 @@ func TestShippedFiles(t *testing.T) {
 		want    Config
 	}{
 		{file: "v2.yml", want: Config{
-			Storage: Storage{Driver: "filesystem", Root: "/var/lib/registry"}, Cache: memory, Redirect: true, Addr: ":5000",
+			Storage: Storage{Root: "/var/lib/registry"}, Cache: memory,
 		}},
 		{file: "v3.yml", want: Config{
-			Storage: Storage{Driver: "filesystem", Root: "/var/lib/registry"}, Cache: memory, Redirect: true, Addr: ":5000",
+			Storage: Storage{Root: "/var/lib/registry"}, Cache: memory,
 		}},
 		{file: "v2-cache.yml", want: Config{
-			Storage:  Storage{Driver: "filesystem", Root: "/srv/registry-cache"},
-			Cache:    Cache{Kind: RedisCache, Redis: Redis{Addrs: []string{"localhost:6379"}, DB: 2, Password: true}},
-			Upstream: "https://registry-1.docker.io", Redirect: true, Addr: ":5000",
+			Storage:  Storage{Root: "/srv/registry-cache"},
+			Cache:    Cache{Kind: RedisCache, Redis: Redis{Addrs: []string{"localhost:6379"}, DB: 2}},
+			Upstream: "https://registry-1.docker.io",
 		}},
 		{file: "v3-cache.yml", want: Config{
-			Storage: Storage{Driver: "s3", S3: &S3{
+			Storage: Storage{S3: &S3{
 				Bucket: "images", Prefix: "registry", Region: "eu-central-1", Secure: true, V4Auth: true,
 				AccessKey: "AKIAEXAMPLE", SecretKey: "secret-of-s3",
 			}},
 			Cache: Cache{Kind: RedisCache, Redis: Redis{
-				Addrs: []string{"redis-0:6379", "redis-1:6379"}, Username: "registry", Password: true, TLS: true,
+				Addrs: []string{"redis-0:6379", "redis-1:6379"}, TLS: true,
 			}},
-			ReadOnly: true, Delete: true, Addr: "localhost:5001", Prefix: "/images/",
+			ReadOnly: true,
 		}},
 		{
 			file: "dvcr.yml",
@@ -48,8 +48,8 @@ func TestShippedFiles(t *testing.T) {
 				`REGISTRY_STORAGE_MAINTENANCE_READONLY={"enabled":true}`,
 			},
 			want: Config{
-				Storage: Storage{Driver: "filesystem", Root: "/var/lib/registry"}, Cache: memory,
-				ReadOnly: true, Redirect: true, Addr: ":5000",
+				Storage: Storage{Root: "/var/lib/registry"}, Cache: memory,
+				ReadOnly: true,
 			},
 		},
 		{
@@ -60,11 +60,11 @@ func TestShippedFiles(t *testing.T) {
 				"REGISTRY_STORAGE_S3_ACCESSKEY=a", "REGISTRY_STORAGE_S3_SECRETKEY=secret",
 			},
 			want: Config{
-				Storage: Storage{Driver: "s3", S3: &S3{
+				Storage: Storage{S3: &S3{
 					Bucket: "dvcr", Region: "us-east-1", Endpoint: "http://minio:9000", ForcePathStyle: ptr(true),
 					Secure: true, V4Auth: true, AccessKey: "a", SecretKey: "secret",
 				}},
-				Cache: memory, Redirect: true, Addr: ":5000",
+				Cache: memory,
 			},
 		},
 	}
@@ -118,8 +118,8 @@ func TestValues(t *testing.T) {
 		},
 		{
 			reason: "the first of two variables counts", text: filesystem,
-			environ: []string{"REGISTRY_HTTP_ADDR=:1", "REGISTRY_HTTP_ADDR=:2"},
-			got:     func(c Config) any { return c.Addr }, want: ":1",
+			environ: []string{"REGISTRY_PROXY_REMOTEURL=https://1", "REGISTRY_PROXY_REMOTEURL=https://2"},
+			got:     func(c Config) any { return c.Upstream }, want: "https://1",
 		},
 		{
 			reason: "an empty variable empties", text: filesystem + "proxy: {remoteurl: https://a}\n",
@@ -140,8 +140,8 @@ func TestValues(t *testing.T) {
 			got: func(c Config) any { return c.Storage.S3.SkipVerify }, want: true,
 		},
 		{
-			reason: "text that Go calls a boolean", text: s3("secure: 'F', accelerate: '1'"),
-			got: func(c Config) any { return []bool{c.Storage.S3.Secure, c.Storage.S3.Accelerate} }, want: []bool{false, true},
+			reason: "text that Go calls a boolean", text: s3("secure: 'F', skipverify: '1'"),
+			got: func(c Config) any { return []bool{c.Storage.S3.Secure, c.Storage.S3.SkipVerify} }, want: []bool{false, true},
 		},
 		{
 			reason: "keys are written small; the registry does not see others", text: s3("forcePathStyle: true"),
@@ -194,10 +194,6 @@ func TestValues(t *testing.T) {
 		{
 			reason: "v3's addresses stand before v2's", text: "version: 0.1\nstorage: {filesystem: {}, cache: {blobdescriptor: redis}}\nredis: {addr: 'old:1', addrs: ['new:1']}\n",
 			got: func(c Config) any { return c.Cache.Redis.URL() }, want: "redis://new:1",
-		},
-		{
-			reason: "only true switches deletion on", text: "version: 0.1\nstorage: {filesystem: {}, delete: {enabled: 'true'}}\n",
-			got: func(c Config) any { return c.Delete }, want: false,
 		},
 		{
 			reason: "sentinels alone know the server", text: "version: 0.1\nstorage: {filesystem: {}, cache: {blobdescriptor: redis}}\nredis: {addrs: [a:1, b:1], mastername: m}\n",
@@ -265,6 +261,7 @@ func TestErrors(t *testing.T) {
 		{text: "version: 0.1\nstorage: {filesystem: {}, maintenance: {readonly: {enabled: 'true'}}}\n", want: "storage.maintenance.readonly.enabled is neither"},
 		{text: filesystem, environ: []string{"REGISTRY_STORAGE_MAINTENANCE_READONLY_ENABLED=true"}, want: "storage.maintenance.readonly is no section"},
 		{text: "version: 0.1\nstorage: {filesystem: {}, redirect: {}}\n", want: "storage.redirect.disable is neither"},
+		{text: "version: 0.1\nstorage: {s3: {bucket: b, region: r, accelerate: perhaps}}\n", want: "accelerate is neither true nor false"},
 	}
 	for _, c := range cases {
 		path := filepath.Join(t.TempDir(), "config.yml")

@@ -18,10 +18,6 @@ type file struct {
 	Proxy   struct {
 		RemoteURL string `yaml:"remoteurl"`
 	} `yaml:"proxy"`
-	HTTP struct {
-		Addr   string `yaml:"addr"`
-		Prefix string `yaml:"prefix"`
-	} `yaml:"http"`
 	Redis redisSection `yaml:"redis"`
 
 	warnings []string
@@ -32,7 +28,7 @@ type redisSection struct {
 	Addr       string   `yaml:"addr"`
 	Addrs      []string `yaml:"addrs"`
 	DB         int      `yaml:"db"`
-	Username   string   `yaml:"username"`
+	Username   string   `yaml:"username"` // these two only for what the registry refuses
 	Password   string   `yaml:"password"`
 	MasterName string   `yaml:"mastername"`
 	TLS        redisTLS `yaml:"tls"`

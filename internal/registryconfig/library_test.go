@@ -68,7 +68,7 @@ func ours(text string, environ map[string]string) (*file, error) {
 // view is what both read.
 type view struct {
 	Storage                         map[string]map[string]any
-	Upstream, Addr, Prefix          string
+	Upstream                        string
 	Addrs                           []string
 	DB                              int
 	Username, Password, Master, Key string
@@ -77,7 +77,7 @@ type view struct {
 
 func viewOfLibrary(c *configuration.Configuration) view {
 	v := view{
-		Storage: map[string]map[string]any{}, Upstream: c.Proxy.RemoteURL, Addr: c.HTTP.Addr, Prefix: c.HTTP.Prefix,
+		Storage: map[string]map[string]any{}, Upstream: c.Proxy.RemoteURL,
 		Addrs: c.Redis.Options.Addrs, DB: c.Redis.Options.DB, Username: c.Redis.Options.Username,
 		Password: c.Redis.Options.Password, Master: c.Redis.Options.MasterName, Key: c.Redis.TLS.Key, CAs: c.Redis.TLS.RootCAs,
 	}
@@ -89,7 +89,7 @@ func viewOfLibrary(c *configuration.Configuration) view {
 
 func viewOfOurs(f *file) view {
 	v := view{
-		Storage: map[string]map[string]any{}, Upstream: f.Proxy.RemoteURL, Addr: f.HTTP.Addr, Prefix: f.HTTP.Prefix,
+		Storage: map[string]map[string]any{}, Upstream: f.Proxy.RemoteURL,
 		Addrs: f.Redis.Addrs, DB: f.Redis.DB, Username: f.Redis.Username,
 		Password: f.Redis.Password, Master: f.Redis.MasterName, Key: f.Redis.TLS.Key, CAs: f.Redis.TLS.RootCAs,
 	}
@@ -109,7 +109,7 @@ var (
 	sectionNames   = []string{"FILESYSTEM", "S3", "S3", "CACHE", "MAINTENANCE", "DELETE", "REDIRECT", "TAG", "s3", "", "GCS"}
 	parameterNames = []string{"ROOTDIRECTORY", "BUCKET", "READONLY", "BLOBDESCRIPTOR", "A", "B", "ENABLED", "a", "0", ""}
 	otherNames     = []string{
-		"PROXY", "PROXY_REMOTEURL", "HTTP", "HTTP_ADDR", "HTTP_PREFIX", "HTTP_ADDR_X", "REDIS_ADDRS", "REDIS_DB", "REDIS_USERNAME",
+		"PROXY", "PROXY_REMOTEURL", "REDIS_ADDRS", "REDIS_DB", "REDIS_USERNAME",
 		"REDIS_PASSWORD", "REDIS_MASTERNAME", "REDIS_TLS_KEY", "REDIS_TLS_ROOTCAS", "REDIS_NOTHING", "NOTHING", "", "STORAGE_",
 		"proxy_remoteurl", "PROXY_remoteurl", "CONFIGURATION_PATH",
 	}
@@ -148,7 +148,7 @@ func text(t *rapid.T) string {
 			}
 		}
 	}
-	for _, section := range []string{"proxy:\n  remoteurl", "http:\n  addr", "redis:\n  addrs", "redis", "unknown"} {
+	for _, section := range []string{"proxy:\n  remoteurl", "redis:\n  addrs", "redis", "unknown"} {
 		if rapid.IntRange(0, 4).Draw(t, "section") == 0 {
 			fmt.Fprintf(&b, "%s: %s\n", section, value())
 		}

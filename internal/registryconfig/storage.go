@@ -11,9 +11,8 @@ import (
 // Storage is where a registry keeps its content: in a folder or, where S3 is
 // not nil, in a bucket.
 type Storage struct {
-	Driver string // as the file names it
-	Root   string // the folder that holds docker/registry/v2, absolute; empty with S3
-	S3     *S3
+	Root string // the folder that holds docker/registry/v2, absolute; empty with S3
+	S3   *S3
 }
 
 // Secret is text that no message shows.
@@ -47,11 +46,8 @@ type S3 struct {
 	Secure         bool  // TLS, where Endpoint has no scheme; on by default
 	SkipVerify     bool
 	V4Auth         bool // off: signature version 2, for old servers alone
-	UseDualStack   bool
-	Accelerate     bool
 	AccessKey      Secret
 	SecretKey      Secret
-	SessionToken   Secret // no registry has used it yet
 }
 
 // PathStyle tells whether the bucket goes into the path of a URL rather than
@@ -75,13 +71,13 @@ func (s sections) read() (Storage, error) {
 		return Storage{}, errors.New("it names no storage driver: set one under storage, or in REGISTRY_STORAGE")
 	case "filesystem":
 		root, err := s[name].root()
-		return Storage{Driver: name, Root: root}, err
+		return Storage{Root: root}, err
 	case "s3", "s3aws", "s3goamz": // the last is an older library under the same parameters (v2.4 to v2.6)
 		s3, err := s[name].s3()
 		if err != nil {
 			return Storage{}, fmt.Errorf("storage.%s: %w", name, err)
 		}
-		return Storage{Driver: name, S3: s3}, nil
+		return Storage{S3: s3}, nil
 	case "inmemory":
 		return Storage{}, errors.New("storage is inmemory: the content is gone with the registry's process, and there is nothing to clean")
 	case "gcs", "azure", "oss", "swift", "rados":
@@ -112,13 +108,12 @@ func (p parameters) root() (string, error) {
 
 func (p parameters) s3() (*S3, error) {
 	s := &S3{
-		Bucket:       p.text("bucket"),
-		Prefix:       strings.Trim(p.text("rootdirectory"), "/"),
-		Region:       p.text("region"),
-		Endpoint:     p.text("regionendpoint"),
-		AccessKey:    Secret(p.text("accesskey")),
-		SecretKey:    Secret(p.text("secretkey")),
-		SessionToken: Secret(p.text("sessiontoken")),
+		Bucket:    p.text("bucket"),
+		Prefix:    strings.Trim(p.text("rootdirectory"), "/"),
+		Region:    p.text("region"),
+		Endpoint:  p.text("regionendpoint"),
+		AccessKey: Secret(p.text("accesskey")),
+		SecretKey: Secret(p.text("secretkey")),
 	}
 	switch {
 	case s.Region == "" && s.Endpoint == "":
@@ -136,8 +131,9 @@ func (p parameters) s3() (*S3, error) {
 	flag("secure", &s.Secure, true)
 	flag("skipverify", &s.SkipVerify, false)
 	flag("v4auth", &s.V4Auth, true)
-	flag("usedualstack", &s.UseDualStack, false)
-	flag("accelerate", &s.Accelerate, false)
+	for _, name := range []string{"usedualstack", "accelerate"} { // other addresses of the same bucket
+		flag(name, new(bool), false)
+	}
 	if p["forcepathstyle"] != nil {
 		s.ForcePathStyle = new(bool)
 		flag("forcepathstyle", s.ForcePathStyle, false)

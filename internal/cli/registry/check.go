@@ -9,6 +9,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/registry"
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/execute/guard"
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/report"
@@ -81,7 +82,15 @@ func (j *job) empty(err error) error {
 		j.Note("warning: storage %s is empty: there is nothing to do (is its volume mounted?)", j.storage.name)
 		return nil
 	}
-	return j.storage.explain(err)
+	return j.hint(j.storage.explain(err))
+}
+
+// hint says of a registry that takes writes what its configuration says of that.
+func (j *job) hint(err error) error {
+	if own := j.storage.own; own == nil || own.ReadOnly || !errors.Is(err, guard.ErrWritable) {
+		return err
+	}
+	return fmt.Errorf("%w: its configuration %s does not set that", err, j.storage.Config)
 }
 
 // bare doubts a registry's storage in which nothing lies.
