@@ -108,11 +108,18 @@ func (b *builder) lostImages(r *inventory.Repository) map[inventory.ID]bool {
 	lost := map[inventory.ID]bool{}
 	for _, img := range r.Images {
 		f := b.fault(inventory.Item{Kind: inventory.Revision, Repository: r.Name, Digest: b.digest(img.ID)})
-		if b.absent(img.ID) && !(img.Linked && f != nil && f.State != inventory.LinkTorn) {
+		if b.absent(img.ID) && !(img.Linked && f != nil && f.State != inventory.LinkTorn) && !b.elsewhere(r, img.ID) {
 			lost[img.ID] = true
 		}
 	}
 	return lost
+}
+
+// elsewhere tells whether a layer link may lead from an image's digest to
+// another one: registries of version 2 serve a manifest by either link.
+func (b *builder) elsewhere(r *inventory.Repository, id inventory.ID) bool {
+	f := b.fault(inventory.Item{Kind: inventory.LayerLink, Repository: r.Name, Digest: b.digest(id)})
+	return len(b.Inventory.Stored[id]) > 0 || f != nil && f.State != inventory.LinkTorn
 }
 
 // revision mends an image's link, or lets it go. It tells whether the image is
@@ -129,7 +136,7 @@ func (b *builder) revision(r *inventory.Repository, img inventory.Image, lost bo
 		b.act(Action{
 			Kind: RemoveRevision, Path: path, Repository: r.Name, Digest: d, HasDigest: true,
 			Reason: "its manifest is gone from the storage",
-			Loses:  "that the repository had this image, which nobody can pull",
+			Loses:  "that the repository had this image, which nobody can pull, and what kept its layers from the next run",
 			steps:  []inventory.Mend{{Kind: inventory.DropRevision, Repository: r.Name, Digest: d}},
 			mends:  []problemKey{{path + "/link", inventory.ManifestMissing}, {path + "/link", inventory.LinkDamaged}},
 		})

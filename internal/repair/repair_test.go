@@ -141,6 +141,20 @@ func TestBuild(t *testing.T) {
 			})
 			return in
 		}, only("WriteLink")},
+		{"a layer link leads from the lost image's digest to another, by which old registries serve it", func() repair.Input {
+			in := input(nothing)
+			in.Survey.Faults = append(in.Survey.Faults, inventory.LinkFault{
+				Kind: inventory.LayerLink, Repository: "a", Digest: digest("lost"), State: inventory.LinkForeign,
+				Path: path(inventory.Item{Kind: inventory.LayerLink, Repository: "a", Digest: digest("lost")}) + "/link",
+			})
+			return in
+		}, only("WriteLink")},
+		{"so does one whose digest is no sha256", func() repair.Input {
+			in := input(nothing)
+			id, _ := in.Inventory.Contents.Find(digest("lost"))
+			in.Inventory.Stored = map[inventory.ID][]inventory.ID{id: {0}}
+			return in
+		}, only("WriteLink")},
 	} {
 		if diff := cmp.Diff(c.want, kinds(repair.Build(c.in()))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.reason, diff)

@@ -96,9 +96,9 @@ func (m *Mender) stillLost(ctx context.Context, step inventory.Mend) error {
 		if err := m.unmoved(ctx, item); err != nil {
 			return err
 		}
-		return m.absent(ctx, step.Digest)
+		return m.absentImage(ctx, step)
 	case inventory.DropTagLink, inventory.DropRevision:
-		return m.absent(ctx, step.Digest)
+		return m.absentImage(ctx, step)
 	case inventory.DropLayerLink:
 		return m.absentLayer(ctx, step)
 	}
@@ -116,6 +116,24 @@ func (m *Mender) absent(ctx context.Context, d image.Digest) error {
 		return fmt.Errorf("%s: %w", blobPath(d), ErrThere)
 	}
 	return err
+}
+
+// absentImage also looks where a layer link of the same digest leads: registries
+// of version 2 serve a manifest by either link.
+func (m *Mender) absentImage(ctx context.Context, step inventory.Mend) error {
+	if err := m.absent(ctx, step.Digest); err != nil {
+		return err
+	}
+	content, err := m.linkContent(ctx, layerDir(step.Repository, step.Digest)+"/link")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case torn(content, step.Digest):
+		return nil
+	}
+	return fmt.Errorf("%s: %w: it leads to %q", layerDir(step.Repository, step.Digest)+"/link", ErrThere, content)
 }
 
 // absentLayer also looks where a link leads whose content is another digest.
