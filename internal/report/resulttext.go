@@ -13,7 +13,7 @@ import (
 // what is damaged, what is held, and what to do next.
 func ResultText(p *plan.Plan, store Store, o Outcome, view View) []byte {
 	page := &page{View: view}
-	page.freed(p, o)
+	page.freed(p, store, o)
 	page.failures(o.Failed)
 	if len(p.Held) > 0 {
 		page.limits(p, store)
@@ -23,12 +23,13 @@ func ResultText(p *plan.Plan, store Store, o Outcome, view View) []byte {
 	return page.Bytes()
 }
 
-func (p *page) freed(plan *plan.Plan, o Outcome) {
+func (p *page) freed(plan *plan.Plan, store Store, o Outcome) {
 	if !o.deletedAny() {
 		p.prose("%s", phrase(o.Stopped == "" && len(o.Failed) == 0, "There was nothing to delete.", "Nothing was deleted."))
 		return
 	}
-	p.prose("%s freed: %s deleted in %s.", p.paint(bold, Size(o.FreedBytes)), deletedText(o.Deleted), lasted(o))
+	p.prose("%s %s: %s deleted in %s.", p.paint(bold, Size(o.FreedBytes)),
+		phrase(store.Versioned == VersionsKept, "will be free when old versions expire", "freed"), deletedText(o.Deleted), lasted(o))
 	if o.MeasuredFreedBytes > 0 {
 		p.prose("The volume's free space grew by %s (others may write there too).", Size(o.MeasuredFreedBytes))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/store/blob"
 	"github.com/ebb-io/ebb/internal/store/blob/s3"
+	"github.com/ebb-io/ebb/internal/store/registry"
 )
 
 // bucket is a storage in S3.
@@ -111,6 +112,7 @@ func bucketStorage(o s3.Options, environ []string) (storage, error) {
 		identity: strings.Join([]string{"s3", strings.TrimSuffix(o.Endpoint, "/"), o.Bucket, o.Prefix}, " "),
 		Store:    report.Store{URL: name, Name: path.Base(path.Join(o.Bucket, o.Prefix)), Versioned: report.VersionsUnknown},
 		place:    bucket{name, o},
+		doubt:    "is the prefix the registry's rootdirectory?",
 	}, nil
 }
 
@@ -153,7 +155,10 @@ func (b bucket) openWritable(ctx context.Context) (app.MendingDriver, error) {
 
 func (b bucket) explain(err error) error {
 	var locked *blob.LockedError
-	if errors.As(err, &locked) {
+	switch {
+	case errors.Is(err, registry.ErrNoRegistry):
+		return fmt.Errorf("storage s3://%s: %w: the prefix is the registry's rootdirectory", path.Join(b.options.Bucket, b.options.Prefix), err)
+	case errors.As(err, &locked):
 		seen := locked.Since.UTC().Format(time.RFC3339)
 		return told{fmt.Sprintf("storage s3://%s: another run is at work, its last sign of life was at %s: wait for it; if it is gone, its lock counts no more ten minutes after that",
 			path.Join(b.options.Bucket, b.options.Prefix), seen), err}

@@ -79,7 +79,7 @@ func (j *job) plan(ctx context.Context) (*plan.Plan, error) {
 func (j *job) empty(err error) error {
 	if errors.Is(err, registry.ErrEmpty) {
 		j.saidEmpty = true
-		j.Note("warning: storage %s is empty: there is nothing to do (is its volume mounted?)", j.storage.name)
+		j.Note("warning: storage %s is empty: there is nothing to do (%s)", j.storage.name, j.storage.doubt)
 		return nil
 	}
 	return j.hint(j.storage.explain(err))

@@ -47,6 +47,7 @@ func folderStorage(path string) storage {
 		identity: "file " + real(path),
 		Store:    report.Store{URL: u.String(), Name: filepath.Base(path), Versioned: report.VersionsNot},
 		place:    folder{path},
+		doubt:    "is its volume mounted?",
 	}
 }
 
@@ -87,7 +88,7 @@ func (f folder) look() error {
 	case err != nil:
 		return f.explain(err)
 	case !info.IsDir():
-		return fmt.Errorf("storage %s is a file: name the folder that holds docker/registry/v2", f.path)
+		return fmt.Errorf("storage %s is a file: name the folder that holds docker/registry/v2, or config:PATH if it is the registry's configuration", f.path)
 	}
 	return nil
 }

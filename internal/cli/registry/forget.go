@@ -75,16 +75,13 @@ func (j *job) isCache() bool {
 }
 
 // remedy is what must be done before the registry takes writes again; empty
-// where nothing is known to remember anything. A registry that was up remembers
-// in its memory what it likes.
+// where nothing is known to remember anything.
 func (j *job) remedy(up bool) string {
-	const memory = "restart the registry or flush its cache before it takes writes again: it may still answer for blobs that are gone"
 	switch own := j.storage.own; {
-	case own == nil && up:
-		return memory
-	case own == nil, own.Cache.Kind == registryconfig.MemoryCache && !up:
-		return "" // a registry that starts remembers nothing
-	default:
+	case own != nil:
 		return own.Cache.Remedy()
+	case up:
+		return "restart the registry or flush its cache before it takes writes again: it may still answer for blobs that are gone"
 	}
+	return "before a registry takes writes here again, restart it if it is up, and if it keeps its cache in Redis, flush that (--flush-redis URL)"
 }

@@ -18,12 +18,21 @@ func (j *job) next(cmd *cobra.Command, p *plan.Plan) []string {
 			words = append(words, flagWords(f)...)
 		}
 	})
-	lines := []string{"Next, while no registry runs on this storage, or with --registry URL in place", "of --offline to prove that a running one is read-only:", ""}
+	lines := j.proof("Next, while no registry runs on this storage")
 	lines = append(lines, wrap(append(words, "--offline"))...)
 	if len(p.Exceeded) > 0 && !p.Policy.Confirmed {
 		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(j.storage.Store.Name)+" to it.")
 	}
 	return lines
+}
+
+// proof says when a storage may be written to. A pull-through cache can not be
+// proven to take no writes.
+func (j *job) proof(when string) []string {
+	if j.storage.own != nil && j.storage.own.Upstream != "" {
+		return []string{when + ",", "which as a pull-through cache writes although it is read-only:", ""}
+	}
+	return []string{when + ", or with --registry URL in place", "of --offline to prove that a running one is read-only:", ""}
 }
 
 // shapesRun tells whether a flag means to a run what it means to a check.

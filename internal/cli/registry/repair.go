@@ -199,10 +199,7 @@ func (r *mending) next(cmd *cobra.Command) []string {
 			words = append(words, flagWords(f)...)
 		}
 	})
-	lines := []string{
-		"Nothing was written. To mend it while no registry runs on this storage, or with",
-		"--registry URL in place of --offline to prove that a running one is read-only:", "",
-	}
+	lines := append([]string{"Nothing was written.", ""}, r.proof("To mend it, while no registry runs on this storage")...)
 	return append(lines, wrap(append(words, "--offline", "--yes"))...)
 }
 

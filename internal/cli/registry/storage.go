@@ -18,7 +18,8 @@ type storage struct {
 	identity string // the same for two names of one storage
 	report.Store
 	place
-	own *registryconfig.Config // nil where the registry's configuration is not known
+	doubt string                 // what may be wrong where it is empty, as a question
+	own   *registryconfig.Config // nil where the registry's configuration is not known
 }
 
 // place is what differs between a folder and a bucket.
