@@ -256,3 +256,37 @@ func TestRequestsOfATinyBucket(t *testing.T) {
 		t.Errorf("it says %q, want %q", got.err, note)
 	}
 }
+
+// TestRequestsForWhatLiesBeside has images that an old registry signed: the
+// signatures go after their links, for one more request, and nothing is left to
+// do for the next run.
+func TestRequestsForWhatLiesBeside(t *testing.T) {
+	f := objects.NewFake(t)
+	w := world.New(f.Store(root))
+	w.Image("vi/prod/web", world.Tag(uidWeb))
+	for i := range 20 {
+		img := w.Image("vi/prod/gone", world.Tag(fmt.Sprintf("tag-%d", i)), world.ConfigText(fmt.Sprint(i)))
+		link := world.RevisionLink("vi/prod/gone", img.Digest)
+		w.File(strings.TrimSuffix(link, "link")+"signatures/sha256/"+strings.Repeat("5", 64)+"/link", "a signature")
+	}
+	q := trial.Ask(trial.Owners(t, owners), w.Now())
+	q.Policy.MaxDeleteShare = policy.Share(100)
+	request := app.Request{Owners: func(context.Context) (refs.Set, error) { return q.Owners, nil }, Policy: q.Policy, Now: q.Now}
+	driver, store := open(t, f.Bucket), cached(t)
+	check(t, driver, store, request)
+	f.Reset()
+	check(t, driver, store, request)
+	second := sum(f.Counts())
+	f.Reset()
+	result := run(t, driver, store, request)
+	within(t, "run", f, float64(second+beyondCheck(result.Plan)+1))
+	if d := result.Outcome.Deleted; d.Manifests != 20 || d.Repositories != 1 || len(result.Outcome.Failed) > 0 {
+		t.Errorf("deleted %+v, failed %v", d, result.Outcome.Failed)
+	}
+	if left, kept := len(f.Objects()), 6; left != kept {
+		t.Errorf("%d objects are left, want the %d of the image that stays", left, kept)
+	}
+	if again := check(t, driver, store, request); !again.Nothing() {
+		t.Error("there is something left to do")
+	}
+}

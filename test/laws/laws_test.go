@@ -152,7 +152,7 @@ func anotherReference(t *rapid.T, store *mem.Store) refs.Reference {
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
-		first := check(t, s.on(), s)
+		first := check(t, s.store, s)
 		second := check(t, shuffled{s.store, rapid.Uint64().Draw(t, "seed")}, s)
 		if diff := cmp.Diff(first.Decisions, second.Decisions, cmp.Comparer(sameDigest)); diff != "" {
 			t.Fatalf("decisions differ:\n%s", diff)

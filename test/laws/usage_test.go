@@ -208,7 +208,7 @@ func TestUsageIsDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, true)
 		by := rapid.SampledFrom(groupings).Draw(t, "by")
-		first := usage.Of(check(t, s.on(), s), by, 0)
+		first := usage.Of(check(t, s.store, s), by, 0)
 		second := check(t, shuffled{s.store, rapid.Uint64().Draw(t, "seed")}, s)
 		same := cmp.Comparer(sameDigest)
 		if diff := cmp.Diff(first, usage.Of(second, by, 0), same); diff != "" {
