@@ -15,8 +15,10 @@ import (
 // what would be.
 func TestRepairTotals(t *testing.T) {
 	p := &repair.Plan{Actions: []repair.Action{
-		{Kind: repair.RemoveTag, Path: "one"}, {Kind: repair.RemoveTag, Path: "two"},
-		{Kind: repair.RemoveRevision, Path: "three"}, {Kind: repair.RemoveTemporary, Path: "four", Bytes: 5},
+		{Kind: repair.RemoveTag, Path: "one"},
+		{Kind: repair.RemoveTag, Path: "two"},
+		{Kind: repair.RemoveRevision, Path: "three"},
+		{Kind: repair.RemoveTemporary, Path: "four", Bytes: 5},
 	}}
 	for _, test := range []struct {
 		reason string
@@ -26,10 +28,12 @@ func TestRepairTotals(t *testing.T) {
 	}{
 		{"only shown", report.Repaired{}, report.RepairTotals{LostTags: 2, LostImages: 1, TemporaryFiles: 1, TemporaryBytes: 5}, []report.Failure{}},
 		{
-			"done but for one, and stopped before the last", report.Repaired{
+			"done but for one, and stopped before the last",
+			report.Repaired{
 				Applied: true, Done: []bool{true, false, true, false}, Failed: map[int]error{1: errors.New("no room")},
 			},
-			report.RepairTotals{LostTags: 1, LostImages: 1}, []report.Failure{{Path: "two", Error: "no room"}},
+			report.RepairTotals{LostTags: 1, LostImages: 1},
+			[]report.Failure{{Path: "two", Error: "no room"}},
 		},
 	} {
 		got := report.NewRepair(p, report.Store{}, report.RepairOptions{}, time.Time{}, test.done)

@@ -36,7 +36,7 @@ func parseBucket(text string, pace float64, environ []string) (storage, error) {
 	}
 	o := s3.Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), MaxRequestsPerSecond: pace}
 	if err := readQuery(u, &o); err != nil {
-		return storage{}, cli.Usagef("storage %s: %w", bare(text), err)
+		return storage{}, cli.Usagef("storage %s: %w", withoutSecrets(text), err)
 	}
 	return bucketStorage(o, environ)
 }

@@ -26,8 +26,8 @@ type folder struct {
 
 func parseFileURL(text string) (storage, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return storage{}, cli.Usagef("storage %s: want file:///path, with three slashes", bare(text))
+	if err != nil || u.Host != "" || u.User != nil || u.RawQuery != "" || !strings.HasPrefix(u.Path, "/") {
+		return storage{}, cli.Usagef("storage %s: want file:///path, with three slashes", withoutSecrets(text))
 	}
 	return parseFolder(u.Path)
 }

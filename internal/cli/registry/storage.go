@@ -46,13 +46,13 @@ func parseStorage(text string, pace float64, environ []string) (storage, error) 
 	case strings.HasPrefix(text, "file:"):
 		return parseFileURL(text)
 	case isURL && strings.Contains(text, "://"):
-		return storage{}, cli.Usagef("storage %s: %s:// is no kind of storage: name a folder, an s3:// URL or config:PATH", bare(text), scheme)
+		return storage{}, cli.Usagef("storage %s: %s:// is no kind of storage: name a folder, an s3:// URL or config:PATH", withoutSecrets(text), scheme)
 	}
 	return parseFolder(text)
 }
 
-// bare is an address without what may be a secret: its kind, host and path.
-func bare(address string) string {
+// withoutSecrets leaves of an address what is none: its kind, host and path.
+func withoutSecrets(address string) string {
 	scheme, _, _ := strings.Cut(address, ":")
 	u, err := url.Parse(address)
 	if err != nil {
@@ -70,7 +70,7 @@ func named(other report.Store) string {
 	if s, err := parseStorage(other.URL, 0, nil); err == nil {
 		return s.URL
 	}
-	return bare(other.URL)
+	return withoutSecrets(other.URL)
 }
 
 // is tells whether a document's storage is this one, under whatever name. It
