@@ -45,17 +45,32 @@ type Guard struct {
 	transport http.RoundTripper
 }
 
+// withoutSecrets leaves out of an address, sound or not, who asks and what for.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	address, _, _ = strings.Cut(address, "#")
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "", address
+	}
+	rest = rest[strings.LastIndex(rest, "@")+1:]
+	if scheme == "" {
+		return rest
+	}
+	return scheme + "://" + rest
+}
+
 // New makes a guard for a registry's address, such as "https://host:5000".
 func New(address string) (*Guard, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, fmt.Errorf("registry address %q: want http://host or https://host, with a port if needed", address)
+		return nil, fmt.Errorf("registry address %q: want http://host or https://host, with a port if needed", withoutSecrets(address))
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("registry address %q: give host and port alone; credentials come from docker login", u.Redacted())
+		return nil, fmt.Errorf("registry address %q: give host and port alone; credentials come from docker login", withoutSecrets(address))
 	}
 	if strings.Trim(u.Path, "/") != "" && strings.Trim(u.Path, "/") != "v2" {
-		return nil, fmt.Errorf("registry address %q: a registry has no path", address)
+		return nil, fmt.Errorf("registry address %q: a registry has no path", withoutSecrets(address))
 	}
 	options := []name.Option{}
 	if u.Scheme == "http" {
@@ -63,7 +78,7 @@ func New(address string) (*Guard, error) {
 	}
 	registry, err := name.NewRegistry(u.Host, options...)
 	if err != nil {
-		return nil, fmt.Errorf("registry address %q: %w", address, err)
+		return nil, fmt.Errorf("registry address %q: %w", withoutSecrets(address), err)
 	}
 	return &Guard{url: address, base: u.Scheme + "://" + u.Host, registry: registry, transport: fresh()}, nil
 }

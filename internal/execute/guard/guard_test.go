@@ -180,3 +180,16 @@ func files(t *testing.T, dir string) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// An address that is refused is named without what may be a secret.
+func TestAddressesAreNamedWithoutSecrets(t *testing.T) {
+	for _, address := range []string{
+		"ftp://user:hunter2@host", "https://user:hunter2@host", "https://user:hunter2@host:port", "user:hunter2@host",
+		"https://host?token=hunter2", "https://host/path?token=hunter2", "https://host#hunter2", "https://u:p@hunter2@host/path",
+	} {
+		_, err := guard.New(address)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "host") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
