@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,8 +19,14 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// batchSize is how many files a server removes by one request.
-const batchSize = 1000
+const (
+	// batchSize is how many files a server removes by one request.
+	batchSize = 1000
+	// deletesInFlight is how many requests to delete are on their way at once:
+	// each is a thousand writes, of which AWS takes 3,500 a second below one
+	// prefix before it says to slow down.
+	deletesInFlight = 8
+)
 
 // Delete removes files. Directories are not real: a path with a slash at its
 // end is looked at and no more. See blob.Deleter.
@@ -34,7 +41,7 @@ func (w *Writable) Delete(ctx context.Context, paths []string) []error {
 	batches, single := w.batches(paths, errs)
 	ctx = context.WithoutCancel(ctx) // the batch in hand is finished
 	var group errgroup.Group
-	group.SetLimit(inFlight)
+	group.SetLimit(deletesInFlight)
 	for _, batch := range batches {
 		group.Go(func() error { w.deleteBatch(ctx, batch, errs); return nil })
 	}
@@ -91,64 +98,99 @@ func fill(errs []error, places []int, err error) {
 	}
 }
 
+// deletion is one batch on its way.
+type deletion struct {
+	*Writable
+	left   batch            // what the server has not settled yet
+	causes map[string]error // why, by path, as far as it said
+	errs   []error
+}
+
+// leftover says that a server answered, but could not remove all just now.
+type leftover struct{ files int }
+
+func (e *leftover) Error() string { return fmt.Sprintf("%d files are not removed yet", e.files) }
+
 // deleteBatch asks again for those files that the server could not remove just
-// now.
-func (w *Writable) deleteBatch(ctx context.Context, left batch, errs []error) {
-	for attempt := 1; len(left) > 0; attempt++ {
-		failed, err := w.deleteOnce(ctx, left)
-		if err != nil {
-			for path, places := range left {
-				fill(errs, places, w.explain(opDelete, path, err))
-			}
-			return
+// now, and for those of which it said nothing.
+func (w *Writable) deleteBatch(ctx context.Context, all batch, errs []error) {
+	d := &deletion{Writable: w, left: all, errs: errs}
+	err := w.again.try(ctx, d.attempt)
+	for path, places := range d.left {
+		cause := err
+		var some *leftover
+		if errors.As(err, &some) {
+			cause = d.causes[path]
 		}
-		again := batch{}
-		for path, cause := range failed {
-			if passingCode(cause.ErrorCode()) && attempt < attempts {
-				again[path] = left[path]
-				continue
-			}
-			fill(errs, left[path], w.explain(opDelete, path, cause))
-		}
-		if left = again; len(left) > 0 {
-			_ = w.again.sleep(ctx, w.again.pause(attempt, nil))
-		}
+		fill(errs, places, w.explain(ctx, opDelete, path, cause))
 	}
 }
 
-// deleteOnce returns what the server says of the files that it did not remove.
-func (w *Writable) deleteOnce(ctx context.Context, paths batch) (map[string]smithy.APIError, error) {
+// attempt settles what the server removed and what it never will.
+func (d *deletion) attempt(ctx context.Context) error {
+	causes, err := d.deleteOnce(ctx, d.left)
+	if err != nil {
+		return err
+	}
+	d.causes = causes
+	for path, places := range d.left {
+		cause := causes[path]
+		if cause != nil && (passing(cause) || passingCode(codeOf(cause))) {
+			continue
+		}
+		if cause != nil {
+			fill(d.errs, places, d.explain(ctx, opDelete, path, cause))
+		}
+		delete(d.left, path)
+	}
+	if len(d.left) > 0 {
+		return &leftover{len(d.left)}
+	}
+	return nil
+}
+
+// deleteOnce returns why a file was not removed, or is not known to be: only
+// what the answer names is.
+func (w *Writable) deleteOnce(ctx context.Context, paths batch) (map[string]error, error) {
 	objects := make([]types.ObjectIdentifier, 0, len(paths))
 	for path := range paths {
 		objects = append(objects, types.ObjectIdentifier{Key: w.key(path)})
 	}
-	var out *sdk.DeleteObjectsOutput
-	err := w.again.try(ctx, func(ctx context.Context) (err error) {
-		out, err = w.api.DeleteObjects(ctx, &sdk.DeleteObjectsInput{
-			Bucket: &w.bucket,
-			Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)},
-		}, signedByMD5)
-		return err
-	})
+	out, err := w.api.DeleteObjects(ctx, &sdk.DeleteObjectsInput{
+		Bucket: &w.bucket,
+		Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(false)},
+	}, signedByMD5)
 	if err != nil {
 		return nil, err
 	}
-	failed := map[string]smithy.APIError{}
-	for _, e := range out.Errors {
-		path, ours := strings.CutPrefix(aws.ToString(e.Key), w.prefix)
-		if _, asked := paths[path]; !ours || !asked {
-			return nil, &distrust{fmt.Sprintf("it could not remove %q, which it was not asked to: %s", aws.ToString(e.Key), aws.ToString(e.Code))}
-		}
-		if aws.ToString(e.Code) != "NoSuchKey" {
-			failed[path] = &smithy.GenericAPIError{Code: aws.ToString(e.Code), Message: aws.ToString(e.Message)}
-		}
+	causes := make(map[string]error, len(paths))
+	for path := range paths {
+		causes[path] = &garbled{"it does not say whether the file was removed"}
 	}
 	for _, e := range out.Deleted {
-		if _, asked := paths[strings.TrimPrefix(aws.ToString(e.Key), w.prefix)]; !asked {
+		path, ok := w.asked(paths, e.Key)
+		if !ok {
 			return nil, &distrust{fmt.Sprintf("it says that it removed %q, which it was not asked to", aws.ToString(e.Key))}
 		}
+		delete(causes, path)
 	}
-	return failed, nil
+	for _, e := range out.Errors {
+		path, ok := w.asked(paths, e.Key)
+		if !ok {
+			return nil, &distrust{fmt.Sprintf("it could not remove %q, which it was not asked to: %s", aws.ToString(e.Key), aws.ToString(e.Code))}
+		}
+		if delete(causes, path); aws.ToString(e.Code) != "NoSuchKey" {
+			causes[path] = &smithy.GenericAPIError{Code: aws.ToString(e.Code), Message: aws.ToString(e.Message)}
+		}
+	}
+	return causes, nil
+}
+
+// asked is the path of a key that an answer names, if it was asked for.
+func (w *Writable) asked(paths batch, key *string) (string, bool) {
+	path, ours := strings.CutPrefix(aws.ToString(key), w.prefix)
+	_, ok := paths[path]
+	return path, ours && ok
 }
 
 // signedByMD5 puts the one checksum on a request that AWS and all other servers
@@ -170,7 +212,7 @@ func (w *Writable) remove(ctx context.Context, path string) error {
 		return err
 	})
 	if err != nil && !(statusOf(err) == http.StatusNotFound && codeOf(err) == "NoSuchKey") {
-		return w.explain(opDelete, path, err)
+		return w.explain(ctx, opDelete, path, err)
 	}
 	return nil
 }

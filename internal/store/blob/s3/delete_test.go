@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,6 +46,8 @@ func failure(key, code string) string {
 	return "<Error><Key>" + key + "</Key><Code>" + code + "</Code><Message>m</Message></Error>"
 }
 
+func removed(key string) string { return "<Deleted><Key>" + key + "</Key></Deleted>" }
+
 // Each file's error comes back in its place.
 func TestDeleteTellsEachError(t *testing.T) {
 	w, requests := deletions(t, func(n int64, key string) string {
@@ -58,7 +61,7 @@ func TestDeleteTellsEachError(t *testing.T) {
 		case strings.HasSuffix(key, "broken"):
 			return failure(key, "InternalError")
 		}
-		return ""
+		return removed(key)
 	})
 	errs := w.Delete(t.Context(), []string{"closed", "a/one", "absent", "slow", "broken", "closed", "a/"})
 	if len(errs) != 7 {
@@ -101,7 +104,7 @@ func TestDeleteDistrusts(t *testing.T) {
 }
 
 func TestDeleteByTheThousand(t *testing.T) {
-	w, requests := deletions(t, func(int64, string) string { return "" })
+	w, requests := deletions(t, func(_ int64, key string) string { return removed(key) })
 	var paths []string
 	for i := range 2*batchSize + 1 {
 		paths = append(paths, fmt.Sprint("f", i), fmt.Sprint("d", i, "/"))
@@ -122,7 +125,7 @@ func TestDeleteFinishesItsBatch(t *testing.T) {
 		if n == 1 {
 			return failure(key, "SlowDown")
 		}
-		return ""
+		return removed(key)
 	})
 	if errs := w.Delete(ctx, []string{"a"}); errs != nil || requests.Load() != 2 {
 		t.Errorf("%v after %d requests", errs, requests.Load())
@@ -144,5 +147,100 @@ func TestDeleteOfOddNames(t *testing.T) {
 		if x.Exists(path) {
 			t.Errorf("%q is still there", path)
 		}
+	}
+}
+
+// Whatever says 200 has removed nothing that it does not name.
+func TestDeleteCountsOnlyWhatIsNamed(t *testing.T) {
+	for reason, body := range map[string]string{
+		"nothing at all":  "",
+		"a page":          "<html><body>Welcome</body></html>",
+		"an empty result": "<DeleteResult/>",
+		"another file":    "<DeleteResult>" + removed("named") + "</DeleteResult>",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, body) }))
+		w := open(t, options(server.URL))
+		errs := w.Delete(t.Context(), []string{"a", "named", "c"})
+		if len(errs) != 3 || errs[0] == nil || errs[2] == nil || (errs[1] == nil) != (reason == "another file") {
+			t.Errorf("%s: %v, want an error for each that is not named", reason, errs)
+			continue
+		}
+		if !strings.Contains(errs[0].Error(), "a: ") || errors.Is(errs[0], iofs.ErrNotExist) {
+			t.Errorf("%s: %v", reason, errs[0])
+		}
+		if reason != "another file" && w.Requests() != attempts {
+			t.Errorf("%s: %d requests, want %d", reason, w.Requests(), attempts)
+		}
+		server.Close()
+	}
+}
+
+// What an answer leaves out is asked for again, and nothing else.
+func TestDeleteAsksAgainForWhatIsNotNamed(t *testing.T) {
+	var asked atomic.Int64
+	w, requests := deletions(t, func(n int64, key string) string {
+		asked.Add(1)
+		if n == 1 && strings.HasSuffix(key, "silent") {
+			return ""
+		}
+		return removed(key)
+	})
+	if errs := w.Delete(t.Context(), []string{"a", "silent"}); errs != nil || requests.Load() != 2 || asked.Load() != 3 {
+		t.Errorf("%v after %d requests for %d files, want 2 for 3", errs, requests.Load(), asked.Load())
+	}
+}
+
+// Refused requests and refused files count together.
+func TestDeleteTriesNoMoreThanOthers(t *testing.T) {
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1)%2 == 0 {
+			answer(w, http.StatusServiceUnavailable, refusal("SlowDown", "x"))
+			return
+		}
+		answer(w, http.StatusOK, "<DeleteResult>"+failure("a", "InternalError")+"</DeleteResult>")
+	}))
+	defer server.Close()
+	errs := open(t, options(server.URL)).Delete(t.Context(), []string{"a"})
+	if len(errs) != 1 || requests.Load() != attempts {
+		t.Errorf("%v after %d requests, want %d", errs, requests.Load(), attempts)
+	}
+}
+
+// A request for a thousand deletions is a thousand writes.
+func TestDeletesInFlight(t *testing.T) {
+	var now, most atomic.Int64
+	full := make(chan struct{})
+	var once sync.Once
+	w, _ := deletions(t, func(_ int64, key string) string { return removed(key) })
+	inner := w.send.inner
+	w.send.inner = clientFunc(func(r *http.Request) (*http.Response, error) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		if n >= deletesInFlight {
+			once.Do(func() { time.AfterFunc(50*time.Millisecond, func() { close(full) }) }) // room for one too many
+		}
+		<-full
+		return inner.Do(r)
+	})
+	var paths []string
+	for i := range 20 * batchSize {
+		paths = append(paths, fmt.Sprint("f", i))
+	}
+	if errs := w.Delete(t.Context(), paths); errs != nil || most.Load() != deletesInFlight {
+		t.Errorf("%v, %d requests at once, want %d", errs, most.Load(), deletesInFlight)
+	}
+}
+
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestPutWantsAnETag(t *testing.T) {
+	w := script(t, "<html></html>")
+	if err := w.Put(t.Context(), "a", nil); err == nil || w.Requests() != attempts {
+		t.Errorf("%v after %d requests, want an error after %d", err, w.Requests(), attempts)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	iofs "io/fs"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -40,8 +39,6 @@ type Driver struct {
 	prefix string // of every key: "" or with a slash at its end
 	again  retrier
 	buffer sync.Pool // *bytes.Buffer, for listings
-
-	found atomic.Bool // the bucket is there
 }
 
 var (
@@ -135,7 +132,7 @@ func (d *Driver) regionOf(ctx context.Context, client *sdk.Client) (string, erro
 		err = errors.New("the server does not say in which region the bucket is: give the region")
 	}
 	if err != nil {
-		return "", d.explain(opHead, "", err)
+		return "", d.explain(ctx, opHead, "", err)
 	}
 	return region, nil
 }
@@ -159,7 +156,7 @@ func (d *Driver) Versioned(ctx context.Context) (bool, error) {
 		return err
 	})
 	if err != nil {
-		return false, d.explain(opVersioning, "", err)
+		return false, d.explain(ctx, opVersioning, "", err)
 	}
 	return out.Status == types.BucketVersioningStatusEnabled, nil
 }

@@ -58,7 +58,7 @@ type operation uint8
 const (
 	opList operation = iota
 	opGet
-	opHead
+	opHead // of the bucket
 	opPut
 	opDelete
 	opVersioning
@@ -76,7 +76,9 @@ func (d *Driver) need(op operation) string {
 			return "s3:ListBucket on bucket " + d.bucket
 		}
 		return fmt.Sprintf("s3:ListBucket on bucket %s for prefix %s", d.bucket, d.prefix)
-	case opGet, opHead:
+	case opHead:
+		return "s3:ListBucket on bucket " + d.bucket
+	case opGet:
 		return "s3:GetObject " + in + " (and s3:ListBucket, without which absent files look the same)"
 	case opPut:
 		return "s3:PutObject " + in
@@ -94,10 +96,11 @@ func (d *Driver) need(op operation) string {
 }
 
 // explain makes one sentence of a failure. Only what is known to be absent
-// wraps fs.ErrNotExist.
-func (d *Driver) explain(op operation, path string, err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
+// wraps fs.ErrNotExist. The context's error is returned as it is; a connection
+// that took too long looks like one, and is none.
+func (d *Driver) explain(ctx context.Context, op operation, path string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return d.wrap(path, d.sentence(op, err))
 }
@@ -143,6 +146,8 @@ func (d *Driver) forbidden(op operation) error {
 }
 
 // unanswered is for failures without an answer, or with one that is not S3's.
+// What the network says is only quoted: a time-out of its own would look like
+// the context's.
 func unanswered(err error) error {
 	var dns *net.DNSError
 	var network *net.OpError
@@ -155,11 +160,11 @@ func unanswered(err error) error {
 	case untrusted(err):
 		return fmt.Errorf("the server's certificate is not trusted: set AWS_CA_BUNDLE to a file with its authority: %w", root(err))
 	case errors.As(err, &dns):
-		return fmt.Errorf("%w: %w", errUnreachable, dns)
+		return fmt.Errorf("%w: %s", errUnreachable, dns)
 	case errors.As(err, &network):
-		return fmt.Errorf("%w: %w", errUnreachable, network)
+		return fmt.Errorf("%w: %s", errUnreachable, network)
 	case errors.As(err, &sent):
-		return fmt.Errorf("%w: %w", errUnreachable, sent.Err)
+		return fmt.Errorf("%w: %s", errUnreachable, sent.Err)
 	}
 	return root(err)
 }

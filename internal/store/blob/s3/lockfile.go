@@ -52,14 +52,14 @@ func (f *lockFile) put(ctx context.Context, etag string) error {
 			return nil
 		}
 		if !doubtful(err) {
-			return f.explainWrite(err)
+			return f.explainWrite(ctx, err)
 		}
 		there, lookErr := f.look(ctx)
 		switch {
 		case errors.Is(lookErr, iofs.ErrNotExist) && refused(err):
 			return errTaken
 		case lookErr != nil:
-			return f.explainWrite(err)
+			return f.explainWrite(ctx, err)
 		case there.content == f.content():
 			f.etag = there.etag
 			return nil
@@ -71,7 +71,7 @@ func (f *lockFile) put(ctx context.Context, etag string) error {
 			return err
 		}
 	}
-	return f.explainWrite(err)
+	return f.explainWrite(ctx, err)
 }
 
 // write returns the new ETag. The retries of a write that was done all the same
@@ -105,13 +105,13 @@ func (f *lockFile) prove(ctx context.Context) error {
 			return f.wrap("", ErrNoConditions)
 		}
 		if !refused(err) {
-			return f.explainWrite(err)
+			return f.explainWrite(ctx, err)
 		}
 	}
 	return nil
 }
 
-func (f *lockFile) explainWrite(err error) error {
+func (f *lockFile) explainWrite(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case "NotImplemented", "InvalidArgument", "InvalidRequest", "MethodNotAllowed":
 		return f.wrap("", fmt.Errorf("%w (it says %s)", ErrNoConditions, codeOf(err)))
@@ -119,7 +119,7 @@ func (f *lockFile) explainWrite(err error) error {
 	if statusOf(err) == http.StatusNotImplemented {
 		return f.wrap("", ErrNoConditions)
 	}
-	return f.explain(opPut, f.path, err)
+	return f.explain(ctx, opPut, f.path, err)
 }
 
 // refused tells that a condition did not hold, or that others wrote at the same
@@ -176,7 +176,7 @@ func (f *lockFile) look(ctx context.Context) (found, error) {
 		return nil
 	})
 	if err != nil {
-		return found{}, f.explain(opGet, f.path, err)
+		return found{}, f.explain(ctx, opGet, f.path, err)
 	}
 	return there, nil
 }

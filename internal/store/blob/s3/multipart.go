@@ -62,7 +62,7 @@ func (d *Driver) begun(ctx context.Context, dir string) ([]blob.Unfinished, erro
 			return err
 		})
 		if err != nil {
-			return nil, d.explain(opUploads, "", err)
+			return nil, d.explain(ctx, opUploads, "", err)
 		}
 		for _, u := range out.Uploads {
 			one, shown, err := d.upload(u, *in.Prefix, out.EncodingType)
@@ -143,12 +143,15 @@ func (d *Driver) weigh(ctx context.Context, u *blob.Unfinished) (bool, error) {
 			return false, nil
 		}
 		if err != nil {
-			return false, d.explain(opParts, u.Path, err)
+			return false, d.explain(ctx, opParts, u.Path, err)
 		}
 		for _, part := range out.Parts {
 			u.Size += aws.ToInt64(part.Size)
 		}
-		if !aws.ToBool(out.IsTruncated) {
+		if out.IsTruncated == nil {
+			return false, d.wrap(u.Path, &distrust{"it does not say whether there are more parts"})
+		}
+		if !*out.IsTruncated {
 			return true, nil
 		}
 		next := aws.ToString(out.NextPartNumberMarker)
@@ -196,7 +199,7 @@ func (w *Writable) abort(ctx context.Context, u blob.Unfinished) error {
 		return err
 	})
 	if err != nil && !vanished(err) {
-		return w.explain(opAbort, u.Path, err)
+		return w.explain(ctx, opAbort, u.Path, err)
 	}
 	return nil
 }

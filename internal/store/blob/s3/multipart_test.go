@@ -60,6 +60,7 @@ func TestUnfinishedIsNotBelieved(t *testing.T) {
 		{"nothing on whether there is more", all, []string{oneUpload}},
 		{"of another directory", all, []string{all + strings.Replace(oneUpload, "a/b", "b/b", 1)}},
 		{"without an ID", all, []string{all + "<Upload><Key>a/b</Key></Upload>"}},
+		{"nothing on whether there are more parts", "<Part><Size>1</Size></Part>", []string{all + oneUpload}},
 		{"parts without an end", more + "<NextPartNumberMarker>1</NextPartNumberMarker><Part><Size>1</Size></Part>", []string{all + oneUpload}},
 	}
 	for _, test := range tests {

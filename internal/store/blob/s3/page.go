@@ -49,9 +49,8 @@ type item struct {
 func (d *Driver) list(ctx context.Context, l listing, p *page) error {
 	err := d.again.try(ctx, func(ctx context.Context) error { return d.fetch(ctx, l, &p.raw) })
 	if err != nil {
-		return d.explain(opList, "", err)
+		return d.explain(ctx, opList, "", err)
 	}
-	d.found.Store(true)
 	if err := p.take(d.prefix, l); err != nil {
 		return d.wrap("", err)
 	}

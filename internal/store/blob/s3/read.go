@@ -13,41 +13,49 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// Stat shows a file without its content.
+// Stat shows a file without its content. It asks for the first byte: an answer
+// to HEAD has no body, so that nobody could tell a file that is not there from
+// anything else that says 404.
 func (d *Driver) Stat(ctx context.Context, path string) (blob.Entry, error) {
 	if err := d.check(ctx, path); err != nil {
 		return blob.Entry{}, err
 	}
-	var out *sdk.HeadObjectOutput
-	err := d.again.try(ctx, func(ctx context.Context) (err error) {
-		out, err = d.api.HeadObject(ctx, &sdk.HeadObjectInput{Bucket: &d.bucket, Key: d.key(path)})
+	entry := blob.Entry{Path: path}
+	err := d.again.try(ctx, func(ctx context.Context) error {
+		in := &sdk.GetObjectInput{Bucket: &d.bucket, Key: d.key(path), Range: aws.String("bytes=0-0")}
+		out, err := d.api.GetObject(ctx, in)
+		if statusOf(err) == http.StatusRequestedRangeNotSatisfiable { // it is empty, and may be shown whole
+			in.Range = nil
+			out, err = d.api.GetObject(ctx, in)
+		}
+		if err != nil {
+			return err
+		}
+		defer out.Body.Close()
+		if out.LastModified != nil {
+			entry.ModTime = out.LastModified.UTC()
+		}
+		entry.Size, err = wholeSize(out)
 		return err
 	})
-	if statusOf(err) == http.StatusNotFound {
-		return blob.Entry{}, d.missing(ctx, path)
-	}
 	if err != nil {
-		return blob.Entry{}, d.explain(opHead, path, err)
-	}
-	entry := blob.Entry{Path: path, Size: aws.ToInt64(out.ContentLength)}
-	if out.LastModified != nil {
-		entry.ModTime = out.LastModified.UTC()
-	}
-	if out.ContentLength == nil {
-		return entry, d.wrap(path, &garbled{"it does not tell the file's size"})
+		return blob.Entry{}, d.explain(ctx, opGet, path, err)
 	}
 	return entry, nil
 }
 
-// missing is for an answer without a body, which cannot tell whether the file
-// or the bucket is not there.
-func (d *Driver) missing(ctx context.Context, path string) error {
-	if !d.found.Load() {
-		if err := d.Probe(ctx); err != nil {
-			return err
+// wholeSize is a file's size by an answer that gives its first byte, or all.
+func wholeSize(out *sdk.GetObjectOutput) (size int64, err error) {
+	if out.ContentRange != nil {
+		if _, err := fmt.Sscanf(*out.ContentRange, "bytes 0-0/%d", &size); err != nil || size < 1 {
+			return 0, &garbled{fmt.Sprintf("it gives %.80q of the file where its first byte was asked for", *out.ContentRange)}
 		}
+		return size, nil
 	}
-	return d.absent(path)
+	if out.ContentLength == nil {
+		return 0, &garbled{"it does not tell the file's size"}
+	}
+	return *out.ContentLength, nil
 }
 
 // Read streams a file. Where the stream breaks it goes on from there, as long
@@ -65,7 +73,7 @@ func (d *Driver) Read(ctx context.Context, path string, w io.Writer) (blob.Entry
 	case statusOf(err) == http.StatusPreconditionFailed:
 		return entry, d.wrap(path, errChanged)
 	case err != nil:
-		return entry, d.explain(opGet, path, err)
+		return entry, d.explain(ctx, opGet, path, err)
 	}
 	return entry, nil
 }
@@ -105,7 +113,6 @@ func (r *reading) attempt(ctx context.Context) error {
 		return err
 	}
 	defer out.Body.Close()
-	r.driver.found.Store(true)
 	if err := r.begin(out, in.Range != nil); err != nil {
 		return err
 	}

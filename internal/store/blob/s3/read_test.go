@@ -128,14 +128,79 @@ func TestAbsence(t *testing.T) {
 		if readErr == nil || errors.Is(readErr, iofs.ErrNotExist) != test.absent || test.is != nil && !errors.Is(readErr, test.is) {
 			t.Errorf("%s: read: %v", test.reason, readErr)
 		}
-		// An answer to HEAD has no body: what it says is asked of a listing.
 		_, statErr := w.Stat(t.Context(), "a")
-		if statErr == nil || errors.Is(statErr, iofs.ErrNotExist) && !test.absent {
+		if statErr == nil || errors.Is(statErr, iofs.ErrNotExist) != test.absent || test.is != nil && !errors.Is(statErr, test.is) {
 			t.Errorf("%s: stat: %v", test.reason, statErr)
 		}
 		if _, _, err := blob.ReadFile(t.Context(), w, "a", 10); errors.Is(err, iofs.ErrNotExist) != test.absent {
 			t.Errorf("%s: read file: %v", test.reason, err)
 		}
 		server.Close()
+	}
+}
+
+// Even where the bucket was seen before, a 404 without a code is no absence.
+func TestStatBelievesNoBare404(t *testing.T) {
+	f := newFake(t)
+	w := f.open(t, "")
+	if err := w.Put(t.Context(), "a", []byte("12345")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.behave(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) })
+	if _, err := w.Stat(t.Context(), "a"); err == nil || errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("%v, want an error that is no absence", err)
+	}
+}
+
+func TestStatSizes(t *testing.T) {
+	tests := []struct {
+		reason string
+		status int
+		header string // Content-Range
+		body   string
+		want   int64 // -1: an error
+	}{
+		{"the first byte", 206, "bytes 0-0/12345678901", "x", 12345678901},
+		{"all of it", 200, "", "12345", 5},
+		{"another byte", 206, "bytes 1-1/5", "x", -1},
+		{"of unknown size", 206, "bytes 0-0/*", "x", -1},
+	}
+	for _, test := range tests {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || r.Header.Get("Range") != "bytes=0-0" {
+				t.Errorf("%s: %s %q", test.reason, r.Method, r.Header.Get("Range"))
+			}
+			if test.header != "" {
+				w.Header().Set("Content-Range", test.header)
+			}
+			answer(w, test.status, test.body)
+		}))
+		w := open(t, options(server.URL))
+		entry, err := w.Stat(t.Context(), "a")
+		if got := entry.Size; (err != nil) != (test.want < 0) || err == nil && got != test.want || errors.Is(err, iofs.ErrNotExist) {
+			t.Errorf("%s: %d, %v, want %d", test.reason, got, err, test.want)
+		}
+		server.Close()
+	}
+}
+
+func TestStatOfAnEmptyFile(t *testing.T) {
+	f := newFake(t)
+	w := f.open(t, "")
+	if err := w.Put(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	f.behave(func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Header.Get("Range") != "" {
+			answer(rw, http.StatusRequestedRangeNotSatisfiable, refusal("InvalidRange", "x"))
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+	if entry, err := w.Stat(t.Context(), "a"); err != nil || entry.Size != 0 || entry.ModTime.IsZero() {
+		t.Errorf("%+v, %v", entry, err)
 	}
 }

@@ -119,7 +119,8 @@ func passing(err error) bool {
 		return false
 	}
 	var cut *garbled
-	if errors.As(err, &cut) {
+	var some *leftover
+	if errors.As(err, &cut) || errors.As(err, &some) {
 		return true
 	}
 	if status := statusOf(err); status != 0 {
