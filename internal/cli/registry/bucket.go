@@ -160,7 +160,7 @@ func (b bucket) explain(err error) error {
 		return fmt.Errorf("storage s3://%s: %w: the prefix is the registry's rootdirectory", path.Join(b.options.Bucket, b.options.Prefix), err)
 	case errors.As(err, &locked):
 		seen := locked.Since.UTC().Format(time.RFC3339)
-		return told{fmt.Sprintf("storage s3://%s: another run is at work, its last sign of life was at %s: wait for it; if it is gone, its lock counts no more ten minutes after that",
+		return told{fmt.Sprintf("storage s3://%s: another run is at work, its last sign of life was at %s: wait for it; if it is gone, its lock counts no more ten minutes after that, or run ebb registry unlock three minutes after it",
 			path.Join(b.options.Bucket, b.options.Prefix), seen), err}
 	}
 	return err

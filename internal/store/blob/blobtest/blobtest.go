@@ -45,9 +45,11 @@ type Fixture struct {
 	// Stamped says that the storage gives files a time of its own instead of
 	// the one that Put was given.
 	Stamped bool
-	// Patient says that a lock file without a holder is only taken over when
-	// it has been silent for long.
+	// Patient says that a lock file that was just written may have a holder, so
+	// that it is only taken over or removed when it has been silent for long.
 	Patient bool
+	// Later sets the storage's clock on; nil where the driver is not patient.
+	Later func(by time.Duration)
 }
 
 // Run tests a driver. It calls fresh for every test.

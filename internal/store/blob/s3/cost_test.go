@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -51,25 +52,40 @@ func tags(n int) []string {
 	return keys
 }
 
-// What splitting adds to the pages there are stays small, and large buckets are
-// listed many pages at once.
-func TestCost(t *testing.T) {
-	tests := []struct {
-		name string
-		keys []string
-		once int // pages at once, at least
-	}{
+type costCase struct {
+	name string
+	keys []string
+	once int // pages at once, at least
+}
+
+// costCases leave out, where no time is given, what takes seconds.
+func costCases() []costCase {
+	cases := []costCase{
 		{"nothing", nil, 1},
 		{"one page", contents(700), 1},
 		{"three pages", contents(3000), 1},
+		{"some contents", contents(60_000), 4},
+		{"one repository", repositories(1, 6_000), 3},
+		{"small repositories", repositories(1000, 5), 1},
+		{"some names that tell nothing", tags(20_000), 1},
+	}
+	if os.Getenv("EBB_LONG") == "" {
+		return cases
+	}
+	return append(cases, []costCase{
 		{"contents", contents(300_000), 12},
 		{"one large repository", repositories(1, 30_000), 6},
 		{"many small repositories", repositories(5000, 5), 3},
 		{"some repositories", repositories(60, 600), 3},
 		{"names that tell nothing", tags(100_000), 1},
 		{"a whole registry", slices.Concat(contents(150_000), repositories(300, 60)), 6},
-	}
-	for _, test := range tests {
+	}...)
+}
+
+// What splitting adds to the pages there are stays small, and large buckets are
+// listed many pages at once.
+func TestCost(t *testing.T) {
+	for _, test := range costCases() {
 		t.Run(test.name, func(t *testing.T) {
 			slices.Sort(test.keys)
 			space := &keySpace{keys: slices.Compact(test.keys), size: pageSize}

@@ -5,9 +5,11 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -242,5 +244,28 @@ func TestPutWantsAnETag(t *testing.T) {
 	w := script(t, "<html></html>")
 	if err := w.Put(t.Context(), "a", nil); err == nil || w.Requests() != attempts {
 		t.Errorf("%v after %d requests, want an error after %d", err, w.Requests(), attempts)
+	}
+}
+
+// What the SDK closes once an answer begins may still be on its way.
+func TestBodyOutlivesTheAnswer(t *testing.T) {
+	var sent *http.Request
+	s := newSender(clientFunc(func(r *http.Request) (*http.Response, error) {
+		sent = r
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	}), 0)
+	file, err := os.Open(os.Args[0]) // closed, it can not be read
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(io.LimitReader(file, 100)))
+	answer, err := s.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	_ = file.Close()
+	if body, err := io.ReadAll(sent.Body); err != nil || len(body) != 100 {
+		t.Errorf("%d bytes, %v, want 100", len(body), err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"io"
 	iofs "io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -130,6 +132,29 @@ func TestTrust(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", file)
 	if err := open(t, options(server.URL)).Probe(t.Context()); err != nil {
 		t.Errorf("AWS_CA_BUNDLE: %v", err)
+	}
+}
+
+// Not to look at a bucket's certificate is no leave to hand a token to anybody.
+func TestTrustOfCredentials(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"HOME": t.TempDir(), "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "",
+		"AWS_WEB_IDENTITY_TOKEN_FILE": token, "AWS_ROLE_ARN": "arn:aws:iam::1:role/r", "AWS_MAX_ATTEMPTS": "1",
+		"AWS_ENDPOINT_URL_STS": server.URL, "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	_, err := Open(t.Context(), Options{Bucket: "b", Endpoint: server.URL, SkipVerify: true})
+	if err == nil || !untrusted(err) || asked.Load() != 0 {
+		t.Errorf("%v after %d requests, want none: its certificate is nobody's", err, asked.Load())
 	}
 }
 

@@ -114,7 +114,7 @@ func (f *fake) fixture(t *testing.T, prefix string) blobtest.Fixture {
 	bucket := testBucket
 	return blobtest.Fixture{
 		Reader: w, Deleter: w, Locker: w, Rival: rival, Writer: w, Multipart: w, Aborter: w,
-		Stamped: true, Patient: true,
+		Stamped: true, Patient: true, Later: func(by time.Duration) { f.behave(shifted(by)) },
 		Put: func(path string, data []byte, _ time.Time) {
 			_, err := api.PutObject(context.Background(), &sdk.PutObjectInput{Bucket: &bucket, Key: w.key(path), Body: bytes.NewReader(data)})
 			must(err)

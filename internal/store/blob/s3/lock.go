@@ -10,9 +10,14 @@ import (
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
-// holderSilence is how long a holder must have given no sign of life, by the
-// server's clock, to be taken for gone.
-const holderSilence = 10 * time.Minute
+const (
+	// holderSilence is how long a holder must have given no sign of life, by
+	// the server's clock, to be taken for gone.
+	holderSilence = 10 * time.Minute
+	// beatSilence is as long as one that is known to be alive may be silent: it
+	// beats each minute.
+	beatSilence = 3 * time.Minute
+)
 
 // lockAttempts bounds how often Lock starts anew because others came and went.
 const lockAttempts = 8
@@ -25,6 +30,7 @@ func (w *Writable) Lock(ctx context.Context, path string) (blob.Lock, error) {
 	if err := w.check(ctx, path); err != nil {
 		return nil, err
 	}
+	ctx = urgently(ctx)
 	f := w.lockFile(path)
 	if err := f.take(ctx); err != nil {
 		return nil, err
@@ -66,18 +72,21 @@ func (f *lockFile) take(ctx context.Context) error {
 	return held
 }
 
-// Unlock removes the lock file at path. See blob.Locker.
+// Unlock removes the lock file at path, unless its holder gave a sign of life in
+// the last minutes. Where the server does not tell the times, nobody is known to
+// be alive. See blob.Locker.
 func (w *Writable) Unlock(ctx context.Context, path string) error {
 	if err := w.check(ctx, path); err != nil {
 		return err
 	}
+	ctx = urgently(ctx)
 	f := w.lockFile(path)
 	there, err := f.look(ctx)
 	if err != nil {
 		return err
 	}
 	held := &blob.LockedError{Path: path, Since: there.beat}
-	if !there.silent() {
+	if there.alive() {
 		return held
 	}
 	// It must not be removed from under a holder that beats just now.
@@ -108,7 +117,7 @@ func (l *lock) Beat(ctx context.Context) error {
 	if l.done {
 		return l.wrap(l.path, blob.ErrLockLost)
 	}
-	return l.beat(ctx)
+	return l.beat(urgently(ctx))
 }
 
 func (l *lock) beat(ctx context.Context) error {
@@ -129,7 +138,7 @@ func (l *lock) Release(ctx context.Context) error {
 		return nil
 	}
 	l.done = true
-	ctx = context.WithoutCancel(ctx)
+	ctx = urgently(context.WithoutCancel(ctx))
 	if err := l.beat(ctx); err != nil {
 		return err
 	}

@@ -159,22 +159,97 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
+// Only a sign of life in the last minutes keeps a lock from being removed.
 func TestUnlockSilent(t *testing.T) {
+	untold := func(name string) func(http.ResponseWriter, *http.Request, http.Handler) {
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			whole := httptest.NewRecorder()
+			next.ServeHTTP(whole, r)
+			for header, values := range whole.Header() {
+				w.Header()[header] = values
+			}
+			w.Header()[name] = nil
+			w.WriteHeader(whole.Code)
+			_, _ = w.Write(whole.Body.Bytes())
+		}
+	}
+	for reason, test := range map[string]struct {
+		front   func(http.ResponseWriter, *http.Request, http.Handler)
+		removed bool
+	}{
+		"it beat just now":            {shifted(0), false},
+		"its beats are due":           {shifted(beatSilence - 30*time.Second), false},
+		"it does not beat any more":   {shifted(beatSilence + 30*time.Second), true},
+		"it is long gone":             {shifted(holderSilence + time.Minute), true},
+		"its last beat is not told":   {untold("Last-Modified"), true},
+		"the server tells no time":    {untold("Date"), true},
+		"the server's clock ran back": {shifted(-time.Hour), false},
+	} {
+		f := newFake(t)
+		w := f.open(t, "")
+		l, err := w.Lock(t.Context(), lockPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.behave(test.front)
+		err = w.Unlock(t.Context(), lockPath)
+		var held *blob.LockedError
+		if test.removed != (err == nil) || err != nil && !errors.As(err, &held) {
+			t.Errorf("%s: %v, want it removed: %t", reason, err, test.removed)
+		}
+		f.behave(nil)
+		if _, err := w.Stat(t.Context(), lockPath); errors.Is(err, iofs.ErrNotExist) != test.removed {
+			t.Errorf("%s: the file: %v", reason, err)
+		}
+		if err := l.Beat(t.Context()); errors.Is(err, blob.ErrLockLost) != test.removed {
+			t.Errorf("%s: beat: %v", reason, err)
+		}
+	}
+}
+
+// A lock that may be removed by hand is not yet taken over by itself.
+func TestNoTakeoverOfALockThatMayBeRemoved(t *testing.T) {
 	f := newFake(t)
 	w := f.open(t, "")
-	l, err := w.Lock(t.Context(), lockPath)
+	if _, err := w.Lock(t.Context(), lockPath); err != nil {
+		t.Fatal(err)
+	}
+	f.behave(shifted(beatSilence + time.Minute))
+	var held *blob.LockedError
+	if _, err := f.open(t, "").Lock(t.Context(), lockPath); !errors.As(err, &held) {
+		t.Errorf("%v, want it held", err)
+	}
+}
+
+// No queue of other requests may hold up the beats.
+func TestLockDoesNotWaitForTheRate(t *testing.T) {
+	o := options(newFake(t).URL)
+	o.MaxRequestsPerSecond = 0.001
+	w := open(t, o)
+	if err := w.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := w.Lock(ctx, lockPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.behave(shifted(holderSilence + time.Minute))
-	if err := w.Unlock(t.Context(), lockPath); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Stat(t.Context(), lockPath); !errors.Is(err, iofs.ErrNotExist) {
-		t.Errorf("the file stays: %v", err)
-	}
-	if err := l.Beat(t.Context()); !errors.Is(err, blob.ErrLockLost) {
+	if err := l.Beat(ctx); err != nil {
 		t.Errorf("beat: %v", err)
+	}
+	var held *blob.LockedError
+	if err := w.Unlock(ctx, lockPath); !errors.As(err, &held) {
+		t.Errorf("unlock: %v", err)
+	}
+	if err := l.Release(ctx); err != nil {
+		t.Errorf("release: %v", err)
+	}
+	if want := int64(1 + 3 + 1 + 1 + 2); w.Requests() != want {
+		t.Errorf("%d requests are counted, want %d", w.Requests(), want)
+	}
+	if err := w.Probe(ctx); err == nil {
+		t.Error("another request did not wait")
 	}
 }
 

@@ -149,9 +149,12 @@ type found struct {
 }
 
 // silent tells that the holder is taken for gone.
-func (s found) silent() bool {
-	return !s.now.IsZero() && !s.beat.IsZero() && s.now.Sub(s.beat) >= holderSilence
-}
+func (s found) silent() bool { return s.timed() && s.now.Sub(s.beat) >= holderSilence }
+
+// alive tells that the holder is known to be there.
+func (s found) alive() bool { return s.timed() && s.now.Sub(s.beat) < beatSilence }
+
+func (s found) timed() bool { return !s.now.IsZero() && !s.beat.IsZero() }
 
 // largestLock is more than any holder writes.
 const largestLock = 1 << 10

@@ -34,7 +34,8 @@ type Options struct {
 
 	AccessKey, SecretKey, SessionToken string // all empty: the usual chain
 
-	// SkipVerify takes any certificate. Else AWS_CA_BUNDLE, or ca_bundle in a
+	// SkipVerify takes any certificate of the endpoint; whoever gives out the
+	// credentials must have a good one. Else AWS_CA_BUNDLE, or ca_bundle in a
 	// profile, names the authorities to trust in place of the system's.
 	SkipVerify bool
 
@@ -74,11 +75,11 @@ func (o Options) check() error {
 
 // client is a client that does not retry: the driver does.
 func (o Options) client(ctx context.Context) (*sdk.Client, *sender, error) {
-	cfg, err := config.LoadDefaultConfig(ctx, o.load(o.transport())...)
+	cfg, err := config.LoadDefaultConfig(ctx, o.load(transport())...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration of AWS: %w", err)
 	}
-	send := newSender(cfg.HTTPClient, o.MaxRequestsPerSecond)
+	send := newSender(o.unverified(cfg.HTTPClient), o.MaxRequestsPerSecond)
 	client := sdk.NewFromConfig(cfg, func(s *sdk.Options) {
 		s.HTTPClient = send
 		s.Retryer = aws.NopRetryer{}
@@ -118,7 +119,7 @@ func (o Options) load(transport *awshttp.BuildableClient) []func(*config.LoadOpt
 	return load
 }
 
-func (o Options) transport() *awshttp.BuildableClient {
+func transport() *awshttp.BuildableClient {
 	dialer := &net.Dialer{Timeout: connectTime}
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -134,8 +135,17 @@ func (o Options) transport() *awshttp.BuildableClient {
 		if t.TLSClientConfig == nil {
 			t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
-		t.TLSClientConfig.InsecureSkipVerify = o.SkipVerify
 	})
+}
+
+// unverified is the client for S3 alone, where any certificate will do: those
+// who give out credentials are not meant.
+func (o Options) unverified(client aws.HTTPClient) aws.HTTPClient {
+	loaded, ok := client.(*awshttp.BuildableClient)
+	if !ok || !o.SkipVerify {
+		return client
+	}
+	return loaded.WithTransportOptions(func(t *http.Transport) { t.TLSClientConfig.InsecureSkipVerify = true })
 }
 
 // patient is a connection whose server may be slow but not silent.

@@ -29,12 +29,15 @@ const (
 // end early in a storm, when a budget that all requests share is used up, and
 // would not see an answer that was cut.
 type retrier struct {
-	send  *sender
-	sleep func(context.Context, time.Duration) error
-	now   func() time.Time
+	send    *sender
+	breaker *breaker
+	sleep   func(context.Context, time.Duration) error
+	now     func() time.Time
 }
 
-func newRetrier(send *sender) retrier { return retrier{send: send, sleep: sleep, now: time.Now} }
+func newRetrier(send *sender) retrier {
+	return retrier{send: send, breaker: &breaker{}, sleep: sleep, now: time.Now}
+}
 
 // Hurry leaves out the pauses before a request is sent again. Tests play long
 // outages with it.
@@ -53,9 +56,27 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// try calls do until it goes well, fails for good or has failed often enough.
-// The context's error is returned as it is.
+// try calls do until it goes well, fails for good or has failed often enough,
+// and not at all where the server is taken for gone. The context's error is
+// returned as it is.
 func (r retrier) try(ctx context.Context, do func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	probe, err := r.breaker.enter()
+	if err != nil {
+		return err
+	}
+	most := r.most
+	if probe {
+		most = func() int { return 1 }
+	}
+	err = r.persist(ctx, most, do)
+	r.breaker.leave(ctx, probe, err)
+	return err
+}
+
+func (r retrier) persist(ctx context.Context, most func() int, do func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -67,7 +88,7 @@ func (r retrier) try(ctx context.Context, do func(context.Context) error) error 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !passing(err) || attempt >= r.most() {
+		if !passing(err) || attempt >= most() {
 			return err
 		}
 		if err := r.sleep(ctx, r.pause(attempt, err)); err != nil {
