@@ -71,7 +71,8 @@ type Unfinished struct {
 	ID         string
 	Repository string // empty: it is of none
 	Size       int64  // bytes of its parts
-	Started    Time
+	Upload     string // ID of the repository's upload that it is a part of; empty: none
+	Touched    Time   // when its newest part came, or it was begun
 }
 
 // Repository is what stands under one name.

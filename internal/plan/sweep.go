@@ -181,8 +181,7 @@ func (s *sweep) young(t inventory.Time) bool { return young(s.Now, s.Policy.MinA
 func (s *sweep) uploads(r *repo) (left int) {
 	for _, u := range r.Uploads {
 		item := inventory.Item{Kind: inventory.UploadFolder, Repository: r.Name, Upload: u.ID, Size: u.Size}
-		fresh := u.Files > 0 && young(s.Now, s.Policy.UploadAge, u.ModTime) != ""
-		if r.hold || fresh || !s.offer(item) {
+		if r.hold || s.goesOn(u) || !s.offer(item) {
 			left++
 		}
 	}
@@ -192,28 +191,34 @@ func (s *sweep) uploads(r *repo) (left int) {
 // unfinished sweeps uploads in parts that nobody goes on with.
 func (s *sweep) unfinished() {
 	for _, u := range s.inv.Unfinished {
-		if young(s.Now, s.Policy.UploadAge, u.Started) == "" && !s.holds(u.Repository) {
+		if young(s.Now, s.Policy.UploadAge, u.Touched) == "" && !s.holds(u) {
 			s.offer(unfinishedItem(u))
 		}
 	}
 }
 
 // holds tells whether a repository, which may be of no other trace, keeps what
-// was begun in it.
-func (s *sweep) holds(repository string) bool {
-	if repository == "" {
+// was begun in it: all of it, or the upload that somebody goes on with.
+func (s *sweep) holds(u inventory.Unfinished) bool {
+	if u.Repository == "" {
 		return false
 	}
-	i, known := slices.BinarySearchFunc(s.repos, repository, func(r repo, name string) int { return cmp.Compare(r.Name, name) })
-	if known {
-		return s.repos[i].hold
+	i, known := slices.BinarySearchFunc(s.repos, u.Repository, func(r repo, name string) int { return cmp.Compare(r.Name, name) })
+	if !known {
+		return !s.Policy.Scope.Contains(u.Repository)
 	}
-	return !s.Policy.Scope.Contains(repository)
+	r := &s.repos[i]
+	return r.hold || slices.ContainsFunc(r.Uploads, func(part inventory.Upload) bool { return part.ID == u.Upload && s.goesOn(part) })
+}
+
+// goesOn tells whether somebody may go on with an upload.
+func (s *sweep) goesOn(u inventory.Upload) bool {
+	return u.Files > 0 && young(s.Now, s.Policy.UploadAge, u.ModTime) != ""
 }
 
 func unfinishedItem(u inventory.Unfinished) inventory.Item {
 	return inventory.Item{
-		Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Started,
+		Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Touched,
 	}
 }
 

@@ -28,20 +28,27 @@ func TestUnfinishedUploads(t *testing.T) {
 		started    time.Time
 		scope      policy.Scope
 		goes       bool
+		folder     time.Duration // age of the upload's own files; zero: there are none
 	}{
-		{"it is old", "apps/web", false, now.Add(-169 * time.Hour), policy.Scope{}, true},
-		{"it is of no repository", "", false, now.Add(-169 * time.Hour), policy.Scope{}, true},
-		{"its repository left no other trace", "apps/gone", false, now.Add(-169 * time.Hour), policy.Scope{}, true},
-		{"it is young", "apps/web", false, now.Add(-167 * time.Hour), policy.Scope{}, false},
-		{"its age is not known", "apps/web", false, time.Time{}, policy.Scope{}, false},
-		{"its repository is left out", "apps/web", false, now.Add(-169 * time.Hour), scope("apps/*"), false},
-		{"so is one that left no other trace", "apps/gone", false, now.Add(-169 * time.Hour), scope("apps/*"), false},
-		{"its repository could not be read", "apps/web", true, now.Add(-169 * time.Hour), policy.Scope{}, false},
+		{"it is old", "apps/web", false, now.Add(-169 * time.Hour), policy.Scope{}, true, 0},
+		{"it is of no repository", "", false, now.Add(-169 * time.Hour), policy.Scope{}, true, 0},
+		{"its repository left no other trace", "apps/gone", false, now.Add(-169 * time.Hour), policy.Scope{}, true, 0},
+		{"it is young", "apps/web", false, now.Add(-167 * time.Hour), policy.Scope{}, false, 0},
+		{"its age is not known", "apps/web", false, time.Time{}, policy.Scope{}, false, 0},
+		{"its repository is left out", "apps/web", false, now.Add(-169 * time.Hour), scope("apps/*"), false, 0},
+		{"so is one that left no other trace", "apps/gone", false, now.Add(-169 * time.Hour), scope("apps/*"), false, 0},
+		{"its repository could not be read", "apps/web", true, now.Add(-169 * time.Hour), policy.Scope{}, false, 0},
+		{"somebody goes on with the upload", "apps/web", false, now.Add(-169 * time.Hour), policy.Scope{}, false, time.Hour},
+		{"nobody goes on with the upload", "apps/web", false, now.Add(-169 * time.Hour), policy.Scope{}, true, 170 * time.Hour},
 	} {
 		inv := &inventory.Inventory{
 			Contents:     inventory.NewContents(nil, nil),
 			Repositories: []inventory.Repository{{Name: "apps/web", Unlisted: test.unlisted}},
-			Unfinished:   []inventory.Unfinished{{Path: "p", ID: "1", Repository: test.repository, Size: 7, Started: inventory.TimeOf(test.started)}},
+			Unfinished:   []inventory.Unfinished{{Path: "p", ID: "1", Repository: test.repository, Size: 7, Touched: inventory.TimeOf(test.started)}},
+		}
+		inv.Unfinished[0].Upload = "u"
+		if test.folder > 0 {
+			inv.Repositories[0].Uploads = []inventory.Upload{{ID: "u", Files: 1, ModTime: inventory.TimeOf(now.Add(-test.folder))}}
 		}
 		choices := policy.Default()
 		choices.Scope = test.scope

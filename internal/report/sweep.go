@@ -76,7 +76,7 @@ func (s *Sweep) add(item inventory.Item, since map[uploadKey]inventory.Time) {
 	case inventory.UnfinishedUpload:
 		s.Unfinished = append(s.Unfinished, Unfinished{
 			Path: item.Path, ID: item.Upload, Bytes: item.Size,
-			Reasons: []reason.Reason{{Code: reason.AbandonedUpload, Detail: begun(since[keyOf(item)])}},
+			Reasons: []reason.Reason{{Code: reason.AbandonedUpload, Detail: untouched(since[keyOf(item)])}},
 		})
 	case inventory.RepositoryFolder:
 		s.Repositories = append(s.Repositories, EmptyRepository{
@@ -114,16 +114,9 @@ func lastTouched(inv *inventory.Inventory) map[uploadKey]inventory.Time {
 		}
 	}
 	for _, u := range inv.Unfinished {
-		at[uploadKey{u.Path, u.ID}] = u.Started
+		at[uploadKey{u.Path, u.ID}] = u.Touched
 	}
 	return at
-}
-
-func begun(at inventory.Time) string {
-	if at == 0 {
-		return "it has no time stamp"
-	}
-	return "begun at " + at.Time().Format(time.RFC3339)
 }
 
 func untouched(at inventory.Time) string {

@@ -18,7 +18,7 @@ func TestStoredPlanNamesUploadsInParts(t *testing.T) {
 	inv := &inventory.Inventory{Contents: inventory.NewContents(nil, nil)}
 	for _, u := range [][2]string{{"a", "1"}, {"a", "2"}, {"b", "1"}} {
 		inv.Unfinished = append(inv.Unfinished, inventory.Unfinished{
-			Path: u[0], ID: u[1], Size: 7, Started: inventory.TimeOf(now.Add(-365 * 24 * time.Hour)),
+			Path: u[0], ID: u[1], Size: 7, Touched: inventory.TimeOf(now.Add(-365 * 24 * time.Hour)),
 		})
 	}
 	p := plan.Build(plan.Input{Inventory: inv, Refs: refs.NewIndex(refs.Set{}), Policy: policy.Default(), Now: now})

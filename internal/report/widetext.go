@@ -76,7 +76,7 @@ func (p *page) addSwept(t *table, made *plan.Plan, phases [][]inventory.Item) {
 					string(reason.AbandonedUpload)+" ("+untouched(at)+")")
 			case inventory.UnfinishedUpload:
 				t.add(Delete, orDash(item.Repository), "parts of "+item.Path, "-", Size(item.Size), Size(0), "-",
-					string(reason.AbandonedUpload)+" ("+begun(since[keyOf(item)])+")")
+					string(reason.AbandonedUpload)+" ("+untouched(since[keyOf(item)])+")")
 			case inventory.RepositoryFolder:
 				t.add(Delete, item.Repository, "-", "-", Size(0), Size(0), "-", string(reason.EmptyRepository))
 			}

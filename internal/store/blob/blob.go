@@ -112,10 +112,12 @@ type Writer interface {
 // Unfinished is an upload in parts that was begun and neither finished nor
 // given up: no file, but its parts take room.
 type Unfinished struct {
-	Path    string // of the file that it would become
-	ID      string
-	Size    int64     // bytes of the parts so far
-	Started time.Time // UTC
+	Path string // of the file that it would become
+	ID   string
+	Size int64 // bytes of the parts so far
+	// Touched is when its newest part came or, without one, when it was begun,
+	// in UTC; zero: that is not known.
+	Touched time.Time
 }
 
 // Multipart shows the uploads in parts of a driver that has them.

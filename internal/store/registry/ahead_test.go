@@ -141,15 +141,15 @@ func TestUploadsInParts(t *testing.T) {
 	plain(world.New(world.Mem(store)))
 	begun := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &parts{Remote: bucket(store), unfinished: []blob.Unfinished{
-		{Path: world.UploadPath("team/r0", "u") + "/data", ID: "2", Size: 7, Started: begun},
-		{Path: world.BlobPath("sha256:" + strings.Repeat("cd", 32)), ID: "1", Size: 5, Started: begun},
+		{Path: world.UploadPath("team/r0", "u") + "/data", ID: "2", Size: 7, Touched: begun},
+		{Path: world.BlobPath("sha256:" + strings.Repeat("cd", 32)), ID: "1", Size: 5, Touched: begun},
 	}}
 	inv, err := registry.New(p, nil).Snapshot(t.Context())
 	if err != nil || len(inv.Unfinished) != 2 || inv.Unfinished[0].Repository != "" || inv.Unfinished[1].Repository != "team/r0" {
 		t.Fatalf("%+v, %v", inv.Unfinished, err)
 	}
 	u := inv.Unfinished[1]
-	item := inventory.Item{Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Started}
+	item := inventory.Item{Kind: inventory.UnfinishedUpload, Repository: u.Repository, Path: u.Path, Upload: u.ID, Size: u.Size, ModTime: u.Touched}
 	if errs := registry.NewWritable(p, p, nil).Delete(t.Context(), []inventory.Item{item}); errs[0] != nil || len(p.aborted) != 1 || p.aborted[0] != u.Path+" 2" {
 		t.Errorf("aborted %q, %v", p.aborted, errs)
 	}
@@ -171,10 +171,10 @@ func TestUploadInPartsThatMovedStays(t *testing.T) {
 		aborted    int
 		moved      bool
 	}{
-		{"it is as it was", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Started: begun}}, false, 1, false},
-		{"it has grown", []blob.Unfinished{{Path: path, ID: "1", Size: 8, Started: begun}}, false, 0, true},
-		{"it was begun again", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Started: begun.Add(time.Hour)}}, false, 0, true},
-		{"another is there", []blob.Unfinished{{Path: path, ID: "2", Size: 9, Started: begun}}, false, 1, false},
+		{"it is as it was", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Touched: begun}}, false, 1, false},
+		{"it has grown", []blob.Unfinished{{Path: path, ID: "1", Size: 8, Touched: begun}}, false, 0, true},
+		{"it was begun again", []blob.Unfinished{{Path: path, ID: "1", Size: 7, Touched: begun.Add(time.Hour)}}, false, 0, true},
+		{"another is there", []blob.Unfinished{{Path: path, ID: "2", Size: 9, Touched: begun}}, false, 1, false},
 		{"it is gone", nil, false, 1, false},
 		{"it can not be listed", nil, true, 0, false},
 	} {

@@ -28,7 +28,8 @@ func (s *scan) readUnfinished(ctx context.Context) error {
 	}
 	for _, u := range found {
 		s.unfinished = append(s.unfinished, inventory.Unfinished{
-			Path: u.Path, ID: u.ID, Repository: repositoryOf(u.Path), Size: u.Size, Started: inventory.TimeOf(u.Started),
+			Path: u.Path, ID: u.ID, Repository: repositoryOf(u.Path), Upload: uploadOf(u.Path),
+			Size: u.Size, Touched: inventory.TimeOf(u.Touched),
 		})
 	}
 	slices.SortFunc(s.unfinished, func(a, b inventory.Unfinished) int {
@@ -43,4 +44,17 @@ func repositoryOf(path string) string {
 		return ""
 	}
 	return placeOf(path).repository
+}
+
+// uploadOf is empty for what belongs to no upload of a repository.
+func uploadOf(path string) string {
+	if repositoryOf(path) == "" {
+		return ""
+	}
+	rest, inside := strings.CutPrefix(placeOf(path).part, uploadsDir+"/")
+	if !inside {
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	return id
 }

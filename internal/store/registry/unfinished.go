@@ -27,7 +27,7 @@ func (w *Writable) unmovedParts(ctx context.Context, item inventory.Item) error 
 		return err
 	}
 	for _, u := range found {
-		if u.Path == item.Path && u.ID == item.Upload && (u.Size != item.Size || inventory.TimeOf(u.Started) != item.ModTime) {
+		if u.Path == item.Path && u.ID == item.Upload && (u.Size != item.Size || inventory.TimeOf(u.Touched) != item.ModTime) {
 			return fmt.Errorf("%s: %w", item.Path, ErrMoved)
 		}
 	}

@@ -141,7 +141,7 @@ func (f Fixture) unfinished(t *testing.T, dir string, want ...string) []blob.Unf
 	count := map[string]int{}
 	for _, u := range found {
 		count[u.Path]++
-		if u.ID == "" || u.Size != int64(len(u.Path)) || u.Started.IsZero() || u.Started.Location() != moment.Location() {
+		if u.ID == "" || u.Size != int64(len(u.Path)) || u.Touched.IsZero() || u.Touched.Location() != moment.Location() {
 			t.Errorf("unfinished %+v, want an ID, the size of its part and a time in UTC", u)
 		}
 	}

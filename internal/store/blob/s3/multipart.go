@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -96,7 +97,7 @@ func (d *Driver) upload(u types.MultipartUpload, prefix string, encoding types.E
 	}
 	one := blob.Unfinished{Path: key[len(d.prefix):], ID: *u.UploadId}
 	if u.Initiated != nil {
-		one.Started = u.Initiated.UTC()
+		one.Touched = u.Initiated.UTC()
 	}
 	return one, blob.CheckPath(one.Path) == nil, nil
 }
@@ -147,6 +148,7 @@ func (d *Driver) weigh(ctx context.Context, u *blob.Unfinished) (bool, error) {
 		}
 		for _, part := range out.Parts {
 			u.Size += aws.ToInt64(part.Size)
+			u.Touched = newest(u.Touched, part.LastModified)
 		}
 		if out.IsTruncated == nil {
 			return false, d.wrap(u.Path, &distrust{"it does not say whether there are more parts"})
@@ -160,6 +162,17 @@ func (d *Driver) weigh(ctx context.Context, u *blob.Unfinished) (bool, error) {
 		}
 		in.PartNumberMarker = &next
 	}
+}
+
+// newest is the later time. One that is not told may be any, and leaves it unknown.
+func newest(known time.Time, told *time.Time) time.Time {
+	switch {
+	case known.IsZero() || told == nil:
+		return time.Time{}
+	case told.After(known):
+		return told.UTC()
+	}
+	return known
 }
 
 func vanished(err error) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/store/blob"
 )
@@ -83,5 +84,25 @@ func TestUploadsNotSupported(t *testing.T) {
 			t.Errorf("abort, %s: %v", code, errs)
 		}
 		server.Close()
+	}
+}
+
+func TestNewestPart(t *testing.T) {
+	begun := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
+	later, earlier := begun.Add(time.Hour), begun.Add(-time.Hour)
+	for _, test := range []struct {
+		reason string
+		known  time.Time
+		told   *time.Time
+		want   time.Time
+	}{
+		{"a part came later", begun, &later, later},
+		{"a part seems older than the upload", begun, &earlier, begun},
+		{"a part without a time may be young", begun, nil, time.Time{}},
+		{"what is not known stays so", time.Time{}, &later, time.Time{}},
+	} {
+		if got := newest(test.known, test.told); !got.Equal(test.want) {
+			t.Errorf("%s: %v, want %v", test.reason, got, test.want)
+		}
 	}
 }
