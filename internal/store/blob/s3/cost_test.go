@@ -64,8 +64,8 @@ func costCases() []costCase {
 		{"nothing", nil, 1},
 		{"one page", contents(700), 1},
 		{"three pages", contents(3000), 1},
-		{"some contents", contents(60_000), 4},
-		{"one repository", repositories(1, 6_000), 3},
+		{"some contents", contents(60_000), 3},
+		{"one repository", repositories(1, 6_000), 2},
 		{"small repositories", repositories(1000, 5), 1},
 		{"some names that tell nothing", tags(20_000), 1},
 	}

@@ -219,7 +219,8 @@ func TestDeletesInFlight(t *testing.T) {
 	w.send.inner = clientFunc(func(r *http.Request) (*http.Response, error) {
 		n := now.Add(1)
 		defer now.Add(-1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		for old := most.Load(); n > old; old = most.Load() {
+			most.CompareAndSwap(old, n)
 		}
 		if n >= deletesInFlight {
 			once.Do(func() { time.AfterFunc(50*time.Millisecond, func() { close(full) }) }) // room for one too many

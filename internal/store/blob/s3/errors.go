@@ -160,11 +160,11 @@ func unanswered(err error) error {
 	case untrusted(err):
 		return fmt.Errorf("the server's certificate is not trusted: set AWS_CA_BUNDLE to a file with its authority: %w", root(err))
 	case errors.As(err, &dns):
-		return fmt.Errorf("%w: %s", errUnreachable, dns)
+		return fmt.Errorf("%w: %s", errUnreachable, dns.Error())
 	case errors.As(err, &network):
-		return fmt.Errorf("%w: %s", errUnreachable, network)
+		return fmt.Errorf("%w: %s", errUnreachable, network.Error())
 	case errors.As(err, &sent):
-		return fmt.Errorf("%w: %s", errUnreachable, sent.Err)
+		return fmt.Errorf("%w: %s", errUnreachable, sent.Err.Error())
 	}
 	return root(err)
 }
