@@ -27,7 +27,7 @@ func TestVersionedBucket(t *testing.T) {
 	w := newTown(t)
 	sh := newShell(t, w.fake.Bucket, root)
 	sh.now = w.Now
-	for status, want := range map[string]string{"Enabled": "yes", "Suspended": "no", "": "no"} {
+	for status, want := range map[string]string{"Enabled": "yes", "Suspended": "yes", "": "no"} {
 		w.fake.SetVersioning(status)
 		got := sh.must(t, "check", "-o", "json")
 		if said := strings.Contains(got.err, keepsVersions); said != (want == "yes") || document[outcome](t, got.out).Store.Versioned != want {

@@ -158,7 +158,8 @@ func (d *Driver) Versioned(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, d.explain(ctx, opVersioning, "", err)
 	}
-	return out.Status == types.BucketVersioningStatusEnabled, nil
+	// Where it is suspended, what was written before is still kept.
+	return out.Status == types.BucketVersioningStatusEnabled || out.Status == types.BucketVersioningStatusSuspended, nil
 }
 
 // InFlight is how many requests may be on their way at once.

@@ -79,7 +79,7 @@ func (o Options) client(ctx context.Context) (*sdk.Client, *sender, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("configuration of AWS: %w", err)
 	}
-	send := newSender(o.unverified(cfg.HTTPClient), o.MaxRequestsPerSecond)
+	send := newSender(staying(o.unverified(cfg.HTTPClient)), o.MaxRequestsPerSecond)
 	client := sdk.NewFromConfig(cfg, func(s *sdk.Options) {
 		s.HTTPClient = send
 		s.Retryer = aws.NopRetryer{}
@@ -146,6 +146,17 @@ func (o Options) unverified(client aws.HTTPClient) aws.HTTPClient {
 		return client
 	}
 	return loaded.WithTransportOptions(func(t *http.Transport) { t.TLSClientConfig.InsecureSkipVerify = true })
+}
+
+// staying is a client that follows no redirection: a bucket that is elsewhere is
+// named in the answer, and each request is counted and kept to the rate.
+func staying(client aws.HTTPClient) aws.HTTPClient {
+	loaded, ok := client.(*awshttp.BuildableClient)
+	if !ok {
+		return client
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: loaded.GetTransport(), CheckRedirect: stay}
 }
 
 // patient is a connection whose server may be slow but not silent.

@@ -108,7 +108,7 @@ func (r *reading) attempt(ctx context.Context) error {
 			return &distrust{"it broke a file off and does not tell its ETag, so the rest may be another's"}
 		}
 	}
-	out, err := r.driver.api.GetObject(ctx, in)
+	out, err := r.driver.api.GetObject(forContent(ctx), in)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/time/rate"
@@ -49,10 +50,58 @@ func (s *sender) Do(r *http.Request) (*http.Response, error) {
 	}
 	s.sent.Add(1)
 	response, err := s.inner.Do(r)
-	if err == nil {
-		s.reached.Store(true)
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	s.reached.Store(true)
+	response.Body = bound(r, response)
+	return response, nil
+}
+
+// bound is the body of an answer with its bounds.
+func bound(r *http.Request, response *http.Response) io.ReadCloser {
+	b := &bounded{ReadCloser: response.Body, left: longestAnswer, until: time.Now().Add(slowestAnswer)}
+	switch {
+	case response.StatusCode >= http.StatusMultipleChoices:
+		b.left = longestRefusal
+	case r.Context().Value(content{}) != nil:
+		return response.Body
+	}
+	return b
+}
+
+// What is no file's content is short, and comes soon.
+const (
+	longestAnswer  = 8 << 20 // bytes: some times the largest page of a listing
+	longestRefusal = 64 << 10
+	slowestAnswer  = 2 * time.Minute
+)
+
+// content marks the context of requests for a file's content, which may be of
+// any length.
+type content struct{}
+
+func forContent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, content{}, true)
+}
+
+// bounded is the body of an answer that must end, and soon.
+type bounded struct {
+	io.ReadCloser
+	left  int64
+	until time.Time
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	switch {
+	case b.left <= 0:
+		return 0, &garbled{"its answer is too long"}
+	case time.Now().After(b.until):
+		return 0, &garbled{"its answer takes too long"}
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // detached is a request whose body the SDK can not close, which it does as soon
