@@ -194,15 +194,21 @@ func (a *access) free(ctx context.Context) int64 {
 	return free
 }
 
-// heartbeat is how often a lock's holder shows that it lives; others wait ten
-// minutes before they doubt it.
-const heartbeat = time.Minute
+// A lock's holder shows each minute that it lives. Others take it for gone after
+// ten minutes of silence, so it takes itself for gone before that.
+const (
+	heartbeat = time.Minute
+	silence   = 8 * time.Minute
+)
 
 // keepBeating beats until it is stopped, and ends the context when the lock is
-// lost.
+// lost, or could not be renewed for so long that others may take it over.
 func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ticker := time.NewTicker(heartbeat)
+	silent := time.AfterFunc(silence, func() {
+		cancel(fmt.Errorf("%w: it could not be renewed for %s", blob.ErrLockLost, silence))
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -211,7 +217,10 @@ func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) 
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if err := lock.Beat(ctx); errors.Is(err, blob.ErrLockLost) {
+				switch err := lock.Beat(ctx); {
+				case err == nil:
+					silent.Reset(silence)
+				case errors.Is(err, blob.ErrLockLost):
 					cancel(err)
 				}
 			}
@@ -219,6 +228,7 @@ func keepBeating(ctx context.Context, lock blob.Lock) (context.Context, func()) 
 	}()
 	return ctx, func() {
 		ticker.Stop()
+		silent.Stop()
 		cancel(nil)
 		<-done
 	}

@@ -50,7 +50,8 @@ func request() app.RunRequest {
 type slow struct {
 	*mem.Store
 	begun   func()
-	lasts   int // beats of the lock
+	lasts   int   // beats of the lock
+	after   error // what the next beats yield
 	beats   atomic.Int64
 	stopped bool
 }
@@ -74,7 +75,7 @@ func (s *slow) Beat(ctx context.Context) error {
 		return err
 	}
 	if int(s.beats.Add(1)) > s.lasts {
-		return blob.ErrLockLost
+		return s.after
 	}
 	return nil
 }
@@ -86,11 +87,13 @@ func TestLockOutlivesTheBatchInHand(t *testing.T) {
 	for _, c := range []struct {
 		reason  string
 		lasts   int
+		after   error
 		want    error
 		stopped bool
 	}{
-		{"the lock stays", 1 << 10, asked, false},
-		{"the lock is lost while the batch is in hand", 10, blob.ErrLockLost, true},
+		{"the lock stays", 1 << 10, nil, asked, false},
+		{"the lock is lost while the batch is in hand", 10, blob.ErrLockLost, blob.ErrLockLost, true},
+		{"it can not be renewed, and others may take it over", 10, errors.New("no answer"), blob.ErrLockLost, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := mem.New()
@@ -99,7 +102,7 @@ func TestLockOutlivesTheBatchInHand(t *testing.T) {
 			w.OrphanBlob("orphan", world.Age(365*24*time.Hour))
 			w.Upload("a", "old", time.Now().Add(-365*24*time.Hour), "data", world.Age(365*24*time.Hour))
 			ctx, cancel := context.WithCancelCause(t.Context())
-			s := &slow{Store: store, lasts: c.lasts, begun: func() { cancel(asked) }}
+			s := &slow{Store: store, lasts: c.lasts, after: c.after, begun: func() { cancel(asked) }}
 			_, err := app.Run(ctx, s, nil, request())
 			if !errors.Is(err, c.want) || s.stopped != c.stopped {
 				t.Errorf("%s: %v, want %v; the batch was stopped: %v", c.reason, err, c.want, s.stopped)
