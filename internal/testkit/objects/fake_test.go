@@ -345,7 +345,7 @@ func TestWorldsOnVersity(t *testing.T) {
 
 func TestStoreRemovesAndPutsAgain(t *testing.T) {
 	f := objects.NewFake(t)
-	store := f.Store("/root/")
+	store := f.Store("/folder/")
 	write := func(paths ...string) {
 		for _, path := range paths {
 			if err := store.Put(path, []byte(path), time.Time{}); err != nil {
@@ -362,11 +362,11 @@ func TestStoreRemovesAndPutsAgain(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"root/a0"}) {
+	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"folder/a0"}) {
 		t.Errorf("left are %q, want a0", got)
 	}
 	write("b", "b")
-	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"root/a0", "root/b"}) {
+	if got := pages(t, f.Bucket, nil); !slices.Equal(got, []string{"folder/a0", "folder/b"}) {
 		t.Errorf("then there are %q, want b once", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
@@ -208,11 +209,24 @@ func signedByMD5(o *sdk.Options) {
 // remove removes one file.
 func (w *Writable) remove(ctx context.Context, path string) error {
 	err := w.again.try(ctx, func(ctx context.Context) error {
-		_, err := w.api.DeleteObject(ctx, &sdk.DeleteObjectInput{Bucket: &w.bucket, Key: w.key(path)})
-		return err
+		out, err := w.api.DeleteObject(ctx, &sdk.DeleteObjectInput{Bucket: &w.bucket, Key: w.key(path)})
+		if err != nil {
+			return err
+		}
+		return gone(out.ResultMetadata)
 	})
 	if err != nil && !(statusOf(err) == http.StatusNotFound && codeOf(err) == "NoSuchKey") {
 		return w.explain(ctx, opDelete, path, err)
 	}
 	return nil
+}
+
+// gone is nil for the answer by which a server says that a single thing is gone:
+// 204 or, of some, 200, and nothing in it. The SDK takes any for it.
+func gone(answer middleware.Metadata) error {
+	response, ok := awsmiddleware.GetRawResponse(answer).(*smithyhttp.Response)
+	if ok && (response.StatusCode == http.StatusNoContent || response.StatusCode == http.StatusOK && response.ContentLength == 0) {
+		return nil
+	}
+	return &garbled{"it does not say that what was asked for is gone"}
 }

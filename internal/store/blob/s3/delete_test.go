@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ebb-io/ebb/internal/store/blob"
 )
 
 // deletions answers to requests to delete many by what says tells of each key.
@@ -268,5 +270,39 @@ func TestBodyOutlivesTheAnswer(t *testing.T) {
 	_ = file.Close()
 	if body, err := io.ReadAll(sent.Body); err != nil || len(body) != 100 {
 		t.Errorf("%d bytes, %v, want 100", len(body), err)
+	}
+}
+
+// What one request removes or gives up is gone by the answer that S3 has for
+// that, and by no other: any proxy can say 200.
+func TestOnlyS3SaysThatSomethingIsGone(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		status int
+		body   string
+		gone   bool
+	}{
+		{"as S3 answers", http.StatusNoContent, "", true},
+		{"as some clones do", http.StatusOK, "", true},
+		{"a page for people", http.StatusOK, "<html>We are back soon</html>", false},
+		{"another service", http.StatusOK, "{}", false},
+		{"work that may be done later", http.StatusAccepted, "", false},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		}))
+		w := open(t, options(server.URL))
+		w.Hurry()
+		// XML can not hold the name, so it is not deleted together with others.
+		for call, errs := range map[string][]error{
+			"delete": w.Delete(t.Context(), []string{"a\nb"}),
+			"abort":  w.Abort(t.Context(), []blob.Unfinished{{Path: "a", ID: "1"}}),
+		} {
+			if gone := errs == nil; gone != test.gone {
+				t.Errorf("%s: %s: %v", test.reason, call, errs)
+			}
+		}
+		server.Close()
 	}
 }

@@ -206,10 +206,13 @@ func (w *Writable) abort(ctx context.Context, u blob.Unfinished) error {
 		return err
 	}
 	err := w.again.try(ctx, func(ctx context.Context) error {
-		_, err := w.api.AbortMultipartUpload(ctx, &sdk.AbortMultipartUploadInput{
+		out, err := w.api.AbortMultipartUpload(ctx, &sdk.AbortMultipartUploadInput{
 			Bucket: &w.bucket, Key: w.key(u.Path), UploadId: &u.ID,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return gone(out.ResultMetadata)
 	})
 	if err != nil && !vanished(err) {
 		return w.explain(ctx, opAbort, u.Path, err)
