@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/refs"
@@ -32,23 +30,9 @@ func (b *builder) hold(r *repo, claim refs.Claim) reason.Reason {
 	return reason.Reason{Code: reason.KeptByPolicy, Detail: "held: there is no " + claim.Rule.Kind + " at all"}
 }
 
-// Exceeded is a limit that a plan is over.
-type Exceeded struct {
-	What    string // images or bytes
-	Part    int64
-	Whole   int64
-	Allowed string // the share, as it is written
-}
-
-func (e Exceeded) String() string {
-	return fmt.Sprintf("%d of %d %s (%.0f%%) would be deleted, max-delete-share allows %s",
-		e.Part, e.Whole, e.What, float64(e.Part)*100/float64(e.Whole), e.Allowed)
-}
-
 // limit compares the plan with the share it may delete. An image whose living
 // owner says that it is done with it does not count, nor do its bytes.
 func (p *Plan) limit() {
-	p.Exceeded = nil
 	share := p.Policy.MaxDeleteShare
 	images := int64(0)
 	for i := range p.Decisions {
@@ -56,16 +40,12 @@ func (p *Plan) limit() {
 			images++
 		}
 	}
-	if share.Exceeded(images, int64(p.Totals.Images)) {
-		p.Exceeded = append(p.Exceeded, Exceeded{"images", images, int64(p.Totals.Images), share.String()})
-	}
+	p.Exceeded = share.Excess("images", images, int64(p.Totals.Images))
 	bytes := int64(0)
 	if share.Exceeded(p.Totals.ReclaimableBytes, p.Totals.Bytes) { // else no part of them is over it
 		bytes = p.countedBytes()
 	}
-	if share.Exceeded(bytes, p.Totals.Bytes) {
-		p.Exceeded = append(p.Exceeded, Exceeded{"bytes", bytes, p.Totals.Bytes, share.String()})
-	}
+	p.Exceeded = append(p.Exceeded, share.Excess("bytes", bytes, p.Totals.Bytes)...)
 }
 
 // countedBytes are the blobs that would go if what is done stayed. Uploads do

@@ -63,7 +63,7 @@ type Plan struct {
 	// therefore kept, by rule.
 	Held []Held
 	// Exceeded are the limits that the plan is over.
-	Exceeded []Exceeded
+	Exceeded []policy.Excess
 
 	inv   *inventory.Inventory
 	nodes []node

@@ -28,6 +28,27 @@ func (s Share) Exceeded(part, whole int64) bool {
 	return whole > 0 && float64(part)*100 > float64(s)*float64(whole)
 }
 
+// Excess is a limit that a plan is over.
+type Excess struct {
+	What        string // such as images or bytes
+	Part, Whole int64
+	Allowed     string // the share, as it is written
+}
+
+// Text says what would be done, such as deleted, to too many.
+func (e Excess) Text(done string) string {
+	return fmt.Sprintf("%d of %d %s (%.0f%%) would be %s, max-delete-share allows %s",
+		e.Part, e.Whole, e.What, float64(e.Part)*100/float64(e.Whole), done, e.Allowed)
+}
+
+// Excess is what the share is exceeded by; nothing where it is not.
+func (s Share) Excess(what string, part, whole int64) []Excess {
+	if !s.Exceeded(part, whole) {
+		return nil
+	}
+	return []Excess{{What: what, Part: part, Whole: whole, Allowed: s.String()}}
+}
+
 // ParseAge reads a duration as Go writes it, and whole days as "30d".
 func ParseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {

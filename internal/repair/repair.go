@@ -76,7 +76,7 @@ type Remaining struct {
 type Plan struct {
 	Actions   []Action // by kind, then path
 	Remaining []Remaining
-	Exceeded  []Exceeded
+	Exceeded  []policy.Excess
 	Counts    Counts
 
 	input Input

@@ -226,7 +226,7 @@ func TestLimit(t *testing.T) {
 	in.MaxDeleteShare = 49
 	var got []string
 	for _, e := range repair.Build(in).Exceeded {
-		got = append(got, e.String())
+		got = append(got, e.Text("removed"))
 	}
 	want := []string{
 		"1 of 2 images (50%) would be removed, max-delete-share allows 49%",

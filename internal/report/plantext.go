@@ -7,6 +7,7 @@ import (
 
 	"github.com/ebb-io/ebb/internal/inventory"
 	"github.com/ebb-io/ebb/internal/plan"
+	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/reason"
 )
 
@@ -239,7 +240,7 @@ func HeldText(h plan.Held) string {
 		h.Kind, Count(h.Repositories, "repository"), phrase(h.Repositories == 1, "is", "are"), h.Rule)
 }
 
-func exceeded(e plan.Exceeded) string {
+func exceeded(e policy.Excess) string {
 	part, whole := Number(e.Part), Number(e.Whole)+" "+e.What
 	if e.What == "bytes" {
 		part, whole = Size(e.Part), Size(e.Whole)

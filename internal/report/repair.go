@@ -119,7 +119,7 @@ func NewRepair(p *repair.Plan, store Store, options RepairOptions, plannedAt tim
 		document.Remaining = append(document.Remaining, Remaining{left.Problem, left.Remedy})
 	}
 	for _, e := range p.Exceeded {
-		document.Exceeded = append(document.Exceeded, Exceeded{What: e.What, Part: int64(e.Part), Whole: int64(e.Whole), Allowed: e.Allowed})
+		document.Exceeded = append(document.Exceeded, Exceeded(e))
 	}
 	document.Totals.Remaining = len(p.Remaining)
 	return document

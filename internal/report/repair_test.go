@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/repair"
 	"github.com/ebb-io/ebb/internal/report"
 )
@@ -48,7 +49,7 @@ func TestRepairTotals(t *testing.T) {
 
 // A limit that a repair is over is told in the form of a plan's.
 func TestRepairExceeded(t *testing.T) {
-	p := &repair.Plan{Exceeded: []repair.Exceeded{{What: "layer links", Part: 3, Whole: 4, Allowed: "50%"}}}
+	p := &repair.Plan{Exceeded: []policy.Excess{{What: "layer links", Part: 3, Whole: 4, Allowed: "50%"}}}
 	got := report.NewRepair(p, report.Store{}, report.RepairOptions{}, time.Time{}, report.Repaired{})
 	want := []report.Exceeded{{What: "layer links", Part: 3, Whole: 4, Allowed: "50%"}}
 	if diff := cmp.Diff(want, got.Exceeded); diff != "" {

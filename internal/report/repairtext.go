@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"github.com/ebb-io/ebb/internal/plan"
+	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/repair"
 )
 
@@ -208,7 +208,7 @@ func (p *page) repairLimits(r Repair) {
 	}
 	p.gap()
 	for _, e := range r.Exceeded {
-		p.prose("%s %s.", p.paint(yellow, "Over a limit:"), exceeded(plan.Exceeded(e)))
+		p.prose("%s %s.", p.paint(yellow, "Over a limit:"), exceeded(policy.Excess(e)))
 	}
 	p.prose("A volume of blobs that is not mounted looks like this. If it is right all the same, repair with --confirm %s.", ShellQuote(r.Store.Name))
 }

@@ -27,7 +27,7 @@ func golden(p *plan.Plan) string {
 		fmt.Fprintf(&b, "held: rule %s, no %s at all, repositories: %d\n", h.Rule, h.Kind, h.Repositories)
 	}
 	for _, e := range p.Exceeded {
-		fmt.Fprintf(&b, "exceeded: %s\n", e)
+		fmt.Fprintf(&b, "exceeded: %s\n", e.Text("deleted"))
 	}
 	for _, problem := range p.Inventory().Problems {
 		fmt.Fprintf(&b, "problem: %s %s: %s\n", problem.Code, strings.TrimPrefix(problem.Path, world.Root+"/"), withoutRoot(problem.Detail))

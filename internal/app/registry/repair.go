@@ -128,7 +128,7 @@ func (r *mending) locked(ctx context.Context) error {
 func (r *mending) admit(ctx context.Context, p *repair.Plan, found bool) error {
 	switch {
 	case len(p.Exceeded) > 0 && !r.Confirmed:
-		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
+		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0].Text("removed"))
 	case !found && r.guarded() && !p.Nothing():
 		return errUnrecognized()
 	}

@@ -112,7 +112,7 @@ func (r *run) admit(ctx context.Context, found bool) error {
 	p := r.result.Plan
 	switch {
 	case len(p.Exceeded) > 0 && !r.Policy.Confirmed:
-		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0])
+		return fmt.Errorf("%w: %s", ErrLimit, p.Exceeded[0].Text("deleted"))
 	case !found && r.result.Guarded && !p.Nothing():
 		return errUnrecognized()
 	}
