@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/refs"
+	"github.com/ebb-io/ebb/internal/testkit/heap"
 )
 
 var clock = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -81,10 +81,10 @@ func build(inv *inventory.Inventory) *plan.Plan {
 // the inventory and the plan both in memory.
 func TestMemoryOfAMillionBlobs(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(5)) // so that what is in use is what is needed
-	before := inUse()
+	before := heap.InUse()
 	inv := large(100_000)
 	runtime.GC()
-	peak := peakWhile(func() {
+	peak := heap.Peak(func() {
 		if p := build(inv); p.Totals.Delete != 50_000 || inv.Contents.Blobs() != 1_000_000 {
 			t.Errorf("a strange plan: %+v", p.Totals)
 		}
@@ -94,33 +94,6 @@ func TestMemoryOfAMillionBlobs(t *testing.T) {
 	if peak-before > limit {
 		t.Errorf("%d bytes were in use, the limit is %d", peak-before, limit)
 	}
-}
-
-// peakWhile is the most memory in use while f runs.
-func peakWhile(f func()) uint64 {
-	done, peak := make(chan struct{}), make(chan uint64)
-	go func() {
-		most := uint64(0)
-		for {
-			select {
-			case <-done:
-				peak <- max(most, inUse())
-				return
-			default:
-				most = max(most, inUse())
-				time.Sleep(time.Millisecond)
-			}
-		}
-	}()
-	f()
-	close(done)
-	return <-peak
-}
-
-func inUse() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 func BenchmarkBuild(b *testing.B) {

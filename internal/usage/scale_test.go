@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/refs"
+	"github.com/ebb-io/ebb/internal/testkit/heap"
 	"github.com/ebb-io/ebb/internal/usage"
 )
 
@@ -87,9 +87,9 @@ func TestMemoryOfAMillionBlobs(t *testing.T) {
 	}
 	for _, by := range []usage.By{usage.Repository, usage.MediaType} {
 		runtime.GC()
-		before := inUse()
+		before := heap.InUse()
 		var u *usage.Usage
-		peak := peakWhile(func() { u = usage.Of(p, by, 10) })
+		peak := heap.Peak(func() { u = usage.Of(p, by, 10) })
 		const limit = 48 << 20
 		t.Logf("by %s: %d MiB", by, (peak-before)>>20)
 		if peak-before > limit {
@@ -100,33 +100,6 @@ func TestMemoryOfAMillionBlobs(t *testing.T) {
 		}
 		runtime.KeepAlive(p)
 	}
-}
-
-// peakWhile is the most memory in use while f runs.
-func peakWhile(f func()) uint64 {
-	done, peak := make(chan struct{}), make(chan uint64)
-	go func() {
-		most := uint64(0)
-		for {
-			select {
-			case <-done:
-				peak <- max(most, inUse())
-				return
-			default:
-				most = max(most, inUse())
-				time.Sleep(time.Millisecond)
-			}
-		}
-	}()
-	f()
-	close(done)
-	return <-peak
-}
-
-func inUse() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 func BenchmarkOf(b *testing.B) {
