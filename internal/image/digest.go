@@ -121,3 +121,12 @@ func (d Digest) Compare(o Digest) int {
 }
 
 func (d Digest) isSHA256() bool { return d.other == unique.Handle[string]{} }
+
+// MarshalText writes the digest as String does.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads the digest as ParseDigest does.
+func (d *Digest) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDigest(string(text))
+	return err
+}

@@ -22,6 +22,20 @@ const (
 	Unreadable   Code = "Unreadable"   // something it may depend on could not be read or understood
 )
 
+// Why an image on a Docker host is kept, beside those.
+const (
+	InUse           Code = "InUse"           // a container or a service uses it
+	NewerThanPin    Code = "NewerThanPin"    // a later version than a pin's
+	PreviousOfPin   Code = "PreviousOfPin"   // one step back from a pin
+	OtherRepository Code = "OtherRepository" // it has a name in another repository too
+	OtherStream     Code = "OtherStream"     // its version can not be compared with a pin's
+	NotAVersion     Code = "NotAVersion"     // its tag is no version
+	DigestOnly      Code = "DigestOnly"      // it has no tag, and is not proven to have been a pinned repository's
+	RecentlyUsed    Code = "RecentlyUsed"    // it was used or pinned not long ago
+	RefusedBefore   Code = "RefusedBefore"   // the engine would not delete it, not long ago
+	PinMissing      Code = "PinMissing"      // a pin of its repository is not present
+)
+
 // Why something is deleted.
 const (
 	OwnerGone        Code = "OwnerGone"        // no object builds its repository any more
@@ -32,6 +46,8 @@ const (
 	UnreferencedBlob Code = "UnreferencedBlob" // no kept manifest needs the blob
 	AbandonedUpload  Code = "AbandonedUpload"  // an upload that nobody goes on with
 	EmptyRepository  Code = "EmptyRepository"  // a repository that holds nothing
+
+	OlderThanPrevious Code = "OlderThanPrevious" // on a host: a version below what is kept as one step back
 )
 
 // Reason is a code with the particulars of one case, in words for people.

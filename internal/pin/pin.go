@@ -1,0 +1,45 @@
+// Package pin says which images a host is meant to run: pins, names that must
+// stay, and the repositories of which a source could not say it.
+//
+// It is pure, and refuses to know where pins come from or what they keep.
+package pin
+
+import "github.com/ebb-io/ebb/internal/image"
+
+// Pin is an image that a host is meant to run: a repository with a tag, a
+// digest or both.
+type Pin struct {
+	image.Name
+	From string // who says so, such as "--pin" or "compose file /srv/web.yml"
+	// Passive is a pin that keeps what a pin keeps, but claims no repository
+	// and need not be present: a stack that is down.
+	Passive bool
+}
+
+// Skip is a repository that must be left alone, as a source could not say
+// which image of it is meant.
+type Skip struct {
+	Repository string // in full
+	Why        string
+	From       string
+}
+
+// Warning is something that a person should hear of a source.
+type Warning string
+
+// Set is everything that the sources say.
+type Set struct {
+	Pins     []Pin
+	Skipped  []Skip
+	Warnings []Warning
+	// Files are the compose files that were read because a container names
+	// them, with the images that they name.
+	Files []File
+}
+
+// File is a compose file and the images that it names, as they are written.
+type File struct {
+	Path    string
+	Project string
+	Images  []string
+}
