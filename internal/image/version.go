@@ -38,7 +38,7 @@ type Version struct {
 // understand: words, commits, dates in an order that can not be told. A tag
 // that it reads wrongly would cost an image, one that it refuses only space.
 func ParseVersion(tag string) (Version, bool) {
-	if len(tag) > maxTag {
+	if len(tag) > maxTag || !isTagText(tag) {
 		return Version{}, false
 	}
 	r := &versionReader{rest: tag}

@@ -28,7 +28,11 @@ func (r *versionReader) start() bool {
 	if len(r.rest) > 0 && (r.rest[0] == 'v' || r.rest[0] == 'V') {
 		r.rest = r.rest[1:]
 	}
-	return r.release() && r.preRelease()
+	if !r.release() {
+		return false
+	}
+	r.preRelease()
+	return true
 }
 
 const releaseTime = "RELEASE."
@@ -88,20 +92,27 @@ func (r *versionReader) firstMark(digits string, value uint64, mark string) stri
 	return "<" + strconv.Itoa(len(strings.TrimLeft(digits, "0"))) + " digits>"
 }
 
-// backwardsDate reports a date as 31.12.2024, whose numbers stand in the wrong
-// order for a comparison.
+// backwardsDate reports a date as 31.12.2024 or 12.2024, whose numbers stand in
+// the wrong order for a comparison.
 func backwardsDate(key []uint64) bool {
-	return len(key) == 3 && key[0] <= 31 && key[1] <= 31 && key[2] >= firstYear && key[2] <= lastYear
+	isYear := func(n uint64) bool { return n >= firstYear && n <= lastYear }
+	isDay := func(n uint64) bool { return n >= 1 && n <= 31 }
+	switch {
+	case len(key) > 1 && isYear(key[1]):
+		return isDay(key[0])
+	case len(key) > 2 && isYear(key[2]):
+		return isDay(key[0]) && isDay(key[1])
+	}
+	return false
 }
 
 // preRelease reads alpha, beta and candidate with a number, in all spellings.
 // A bare "-beta" stays in the text behind: it may be an alias that moves.
-func (r *versionReader) preRelease() bool {
+func (r *versionReader) preRelease() {
 	rank, number, rest := r.cutPreRelease()
 	r.key = append(r.key, rank, number)
 	r.unstable = rank != rankRelease
 	r.rest = rest
-	return true
 }
 
 func (r *versionReader) cutPreRelease() (rank, number uint64, rest string) {
@@ -226,7 +237,7 @@ func parseNumber(digits string) (value uint64, mark string, ok bool) {
 
 func dateMark(digits string) string {
 	for _, form := range []struct{ layout, mark string }{
-		{"20060102", "<date>"}, {"200601021504", "<date and minute>"}, {"20060102150405", "<date and second>"},
+		{"20060102", "<date>"}, {"200601021504", "<date+hhmm>"}, {"20060102150405", "<date+hhmmss>"},
 	} {
 		if len(digits) != len(form.layout) {
 			continue
@@ -250,6 +261,15 @@ func leadingLetters(s string) string {
 		}
 	}
 	return s
+}
+
+// isTagText refuses what no registry takes: what it lets through can not look
+// like a mark of the pattern.
+func isTagText(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		return !letter && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-'
+	})
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
