@@ -21,7 +21,7 @@ type Name struct {
 // ParseName reads a name as people write it and as an engine lists it. It
 // never adds a tag. An image ID, "<none>" and a bare digest are errors.
 func ParseName(s string) (Name, error) {
-	if strings.HasPrefix(s, "sha256:") {
+	if strings.HasPrefix(s, "sha256:") || strings.HasPrefix(s, "sha512:") {
 		return Name{}, fmt.Errorf("image name %q: it is an ID", s)
 	}
 	named, err := reference.ParseNormalizedNamed(s)
@@ -47,14 +47,31 @@ func (n Name) String() string { return n.Repository + n.suffix() }
 // Familiar is the name as people write it: without Docker Hub's host.
 func (n Name) Familiar() string { return FamiliarRepository(n.Repository) + n.suffix() }
 
-// FamiliarRepository is a full repository name as people write it.
+// FamiliarRepository is a full repository name as people write it. One that
+// would be read as another when shortened, such as docker.io/localhost/web,
+// stays as it is.
 func FamiliarRepository(repository string) string {
-	short := strings.TrimPrefix(repository, "docker.io/")
-	if rest, ok := strings.CutPrefix(short, "library/"); ok && short != repository && !strings.Contains(rest, "/") {
+	short, ok := strings.CutPrefix(repository, "docker.io/")
+	if !ok {
+		return repository
+	}
+	rest, ok := strings.CutPrefix(short, "library/")
+	if ok && rest != "sha256" && rest != "sha512" && means(rest, repository) {
 		return rest
 	}
-	return short
+	if means(short, repository) {
+		return short
+	}
+	return repository
 }
+
+func means(short, repository string) bool {
+	named, err := reference.ParseNormalizedNamed(short)
+	return err == nil && named.Name() == repository
+}
+
+// Version reads the name's tag.
+func (n Name) Version() (Version, bool) { return ParseVersion(n.Tag) }
 
 func (n Name) suffix() string {
 	s := ""
