@@ -74,10 +74,16 @@ func open(written string) (repository, why string, ok bool) {
 	case at >= 0:
 		before, _, _ = strings.Cut(before[:at], ":")
 		return before, why, true
-	case colon > strings.LastIndexByte(before, '/'):
+	case colon > strings.LastIndexByte(before, '/') && !isHost(before[:colon]):
 		return before[:colon], why, true
 	}
 	return "", why, true
+}
+
+// isHost tells whether a name may be a registry's host, behind which a port
+// follows and no tag.
+func isHost(name string) bool {
+	return !strings.Contains(name, "/") && (name == "localhost" || strings.Contains(name, "."))
 }
 
 func joinFiles(files []string) string { return strings.Join(files, ",") }

@@ -53,7 +53,11 @@ func readStack(s Stack) (services, error) {
 	}
 	variables = maps.Clone(variables)
 	variables["COMPOSE_PROJECT_NAME"] = project
-	return r.layered(scope{dir: dir, variables: variables}, s.Files)
+	all, err := r.layered(scope{dir: dir, variables: variables}, s.Files)
+	if err == nil && len(all) == 0 {
+		err = errors.New("it has no services")
+	}
+	return all, err
 }
 
 // scope is where a file is read: what its paths and its variables mean.

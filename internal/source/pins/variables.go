@@ -95,6 +95,9 @@ func inEnvFile(content string, passed, own map[string]string) dotenv.LookupFn {
 		if value, ok := own[name]; ok {
 			return value, true
 		}
+		if assigned(content, name) {
+			return "", false // the parser knows it
+		}
 		for _, operator := range []string{":", "-", "+", "?"} {
 			if strings.Contains(content, "${"+name+operator) {
 				return "", false
@@ -102,6 +105,20 @@ func inEnvFile(content string, passed, own map[string]string) dotenv.LookupFn {
 		}
 		return unset(name), true
 	}
+}
+
+// assigned tells whether an env file gives a value to a variable.
+func assigned(content, name string) bool {
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "export "))
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			rest = strings.TrimSpace(rest)
+			if strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func absolute(dir, path string) string {
