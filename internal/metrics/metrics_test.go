@@ -1,0 +1,118 @@
+package metrics
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/retention"
+)
+
+var at = time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC)
+
+func because(code reason.Code) retention.Decision {
+	return retention.Decision{Reasons: []reason.Reason{{Code: code}, {Code: reason.TooYoung}}}
+}
+
+func somePlan(repositories ...string) *retention.Plan {
+	p := &retention.Plan{
+		Decisions: []retention.Decision{
+			because(reason.Pinned), because(reason.Pinned), because(reason.InUse),
+			{Delete: true, Reasons: []reason.Reason{{Code: reason.OlderThanPrevious}}},
+		},
+		Totals: retention.Totals{Images: 4, Keep: 3, Delete: 1, Bytes: 400, ReclaimableBytes: 100},
+	}
+	for _, name := range repositories {
+		p.Repositories = append(p.Repositories, retention.Repository{Name: name, Candidates: 2})
+	}
+	return p
+}
+
+func exposition(t *testing.T, m *Metrics) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	text := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(answer.Body.String(), "")
+	return regexp.MustCompile(`goversion="[^"]*"`).ReplaceAllString(text, `goversion=""`)
+}
+
+func TestObserve(t *testing.T) {
+	m := New("1.2.3")
+	m.Observe(somePlan("docker.io/library/traefik", "gone"), 1, 100, -5, Partial, at.Add(-time.Hour), time.Second)
+	m.Observe(somePlan("docker.io/library/traefik"), 2, 200, 150, Done, at, 1500*time.Millisecond)
+	m.Observe(nil, 0, 0, 70, Failed, at.Add(time.Minute), 0)
+	want := `ebb_build_info{goversion="",version="1.2.3"} 1
+ebb_host_candidates{repository="docker.io/library/traefik"} 2
+ebb_host_deleted_images_total 3
+ebb_host_freed_bytes_total 300
+ebb_host_images 4
+ebb_host_images_bytes 400
+ebb_host_images_kept{reason="InUse"} 1
+ebb_host_images_kept{reason="Pinned"} 2
+ebb_host_last_pass_duration_seconds 0
+ebb_host_last_pass_timestamp_seconds{outcome="done"} 1.7723664005e+09
+ebb_host_last_pass_timestamp_seconds{outcome="failed"} 1.7723664605e+09
+ebb_host_last_pass_timestamp_seconds{outcome="partial"} 1.7723628005e+09
+ebb_host_last_success_timestamp_seconds 1.7723664005e+09
+ebb_host_measured_freed_bytes_total 150
+ebb_host_passes_total{outcome="done"} 1
+ebb_host_passes_total{outcome="failed"} 1
+ebb_host_passes_total{outcome="partial"} 1
+ebb_host_passes_total{outcome="refused"} 0
+ebb_host_reclaimable_bytes 100
+`
+	if diff := cmp.Diff(want, exposition(t, m)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTwoDoNotMeet: no registry is shared.
+func TestTwoDoNotMeet(t *testing.T) {
+	a, b := New("1"), New("1")
+	a.Observe(nil, 1, 1, 1, Done, at, 0)
+	if strings.Contains(exposition(t, b), "deleted_images_total 1") {
+		t.Error("one counts for the other")
+	}
+}
+
+func TestNames(t *testing.T) {
+	m := New("1")
+	m.Observe(somePlan("r"), 1, 1, 1, Done, at, time.Second)
+	problems, err := testutil.GatherAndLint(m.registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+func TestWriteTextfile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ebb.prom")
+	m := New("1")
+	for range 2 {
+		m.Observe(somePlan("r"), 1, 1, 1, Done, at, time.Second)
+		if err := m.WriteTextfile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(content), "\nebb_host_deleted_images_total 2\n") {
+		t.Errorf("%s, %v", content, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+		t.Errorf("%v, %v: the node exporter must be able to read it", info, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: something is left over", left, err)
+	}
+	if err := m.WriteTextfile(filepath.Join(dir, "none", "x.prom")); err == nil {
+		t.Error("no folder is no error")
+	}
+}

@@ -1,0 +1,153 @@
+// Package pins says which images a Docker host is meant to run: from
+// arguments, from a list in a file, from compose files, and from the
+// containers that run. Everything is read anew at each pass.
+//
+// It refuses to add a tag that nobody wrote (but where the file's own rules
+// do), to take an unset variable for empty text, to read without a bound, to
+// run anything and to speak to a network.
+package pins
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/pin"
+)
+
+// Args are the pins that a person wrote on the command line or in a
+// configuration; from says where. One that is no name, or that has neither tag
+// nor digest, is an error.
+func Args(refs []string, from string) (pin.Set, error) {
+	var s pin.Set
+	for _, ref := range refs {
+		name, err := parse(ref)
+		if err != nil {
+			return pin.Set{}, fmt.Errorf("%s: %w", from, err)
+		}
+		s.Pins = append(s.Pins, pin.Pin{Name: name, From: from})
+	}
+	return s, nil
+}
+
+// parse reads a pin that a person wrote.
+func parse(ref string) (image.Name, error) {
+	name, err := image.ParseName(ref)
+	if err != nil {
+		return image.Name{}, err
+	}
+	if name.Tag == "" && !name.Digested {
+		return image.Name{}, fmt.Errorf("image name %q: which version is meant? Write a tag, such as %s:1.2.3, or a digest, such as %s@sha256:…",
+			ref, ref, ref)
+	}
+	return name, nil
+}
+
+// File are the pins of a file: one a line; "#" begins a comment, on its own
+// line or behind a blank. An error names the line.
+func File(path string) (pin.Set, error) {
+	if path == "-" {
+		return pin.Set{}, errors.New("pins can not be read from standard input, as each pass reads them anew: name a file")
+	}
+	content, err := readFile(path)
+	if err != nil {
+		return pin.Set{}, fmt.Errorf("pins: %w", err)
+	}
+	return list(content, path)
+}
+
+func list(content []byte, path string) (pin.Set, error) {
+	var s pin.Set
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
+	for number := 1; lines.Scan(); number++ {
+		ref := uncomment(lines.Text())
+		if ref == "" {
+			continue
+		}
+		name, err := parse(ref)
+		if err != nil {
+			return pin.Set{}, fmt.Errorf("%s:%d: %w", path, number, err)
+		}
+		s.Pins = append(s.Pins, pin.Pin{Name: name, From: fmt.Sprintf("%s:%d", path, number)})
+	}
+	if err := lines.Err(); err != nil {
+		return pin.Set{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// uncomment is what a line says. No name holds a "#", but one glued to a name
+// is a mistake that must not pass for a comment.
+func uncomment(line string) string {
+	for i := range len(line) {
+		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			line = line[:i]
+			break
+		}
+	}
+	return strings.TrimSpace(line)
+}
+
+// Combine is everything that several sources say, each thing once and in order.
+func Combine(sets ...pin.Set) pin.Set {
+	var all pin.Set
+	for _, s := range sets {
+		all.Pins = append(all.Pins, s.Pins...)
+		all.Skipped = append(all.Skipped, s.Skipped...)
+		all.Warnings = append(all.Warnings, s.Warnings...)
+		all.Files = append(all.Files, s.Files...)
+	}
+	all.Pins = sorted(all.Pins, comparePins)
+	all.Skipped = sorted(all.Skipped, compareSkips)
+	all.Warnings = sorted(all.Warnings, cmp.Compare[pin.Warning])
+	all.Files = mergeFiles(all.Files)
+	return all
+}
+
+func sorted[T any](all []T, compare func(a, b T) int) []T {
+	slices.SortFunc(all, compare)
+	return slices.CompactFunc(all, func(a, b T) bool { return compare(a, b) == 0 })
+}
+
+func comparePins(a, b pin.Pin) int {
+	return cmp.Or(a.Compare(b.Name), compareBool(a.Passive, b.Passive), cmp.Compare(a.From, b.From))
+}
+
+func compareSkips(a, b pin.Skip) int {
+	return cmp.Or(cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Why, b.Why), cmp.Compare(a.From, b.From))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// mergeFiles keeps one entry for each path, with the images of all.
+func mergeFiles(files []pin.File) []pin.File {
+	slices.SortStableFunc(files, func(a, b pin.File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Project, b.Project))
+	})
+	var merged []pin.File
+	for _, f := range files {
+		last := len(merged) - 1
+		if last < 0 || merged[last].Path != f.Path {
+			merged = append(merged, pin.File{Path: f.Path, Project: f.Project})
+			last++
+		}
+		merged[last].Images = append(merged[last].Images, f.Images...)
+	}
+	for i := range merged {
+		merged[i].Images = sorted(merged[i].Images, cmp.Compare[string])
+	}
+	return merged
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package pins
+
+const nonBlocking = 0
