@@ -1,5 +1,6 @@
 // Package image knows what images are called and what they are made of:
-// digests, references, manifests, and the tags that describe another image.
+// digests, references, names, versions, manifests, and the tags that describe
+// another image.
 //
 // It is pure: it parses values and refuses to read, fetch or decide anything.
 package image

@@ -28,10 +28,10 @@ const (
 // Version is a tag read as a version. It is never written back: an image is
 // deleted by the tag as it was found. The zero value is no version.
 type Version struct {
-	tag      string
-	stream   Stream
-	key      []uint64 // components, rank, number of the pre-release, build numbers
-	unstable bool
+	tag    string
+	stream Stream
+	key    []uint64 // components, rank, number of the pre-release, build numbers
+	stable bool
 }
 
 // ParseVersion reads a tag. It reports false for all that it does not surely
@@ -45,7 +45,7 @@ func ParseVersion(tag string) (Version, bool) {
 	if !r.start() || !r.tail() {
 		return Version{}, false
 	}
-	return Version{tag: tag, stream: Stream{r.pattern.String()}, key: r.key, unstable: r.unstable}, true
+	return Version{tag: tag, stream: Stream{r.pattern.String()}, key: r.key, stable: !r.unstable}, true
 }
 
 // String is the tag as it was read.
@@ -55,7 +55,7 @@ func (v Version) String() string { return v.tag }
 func (v Version) Stream() Stream { return v.stream }
 
 // Stable reports whether nothing in the tag says that it comes before a release.
-func (v Version) Stable() bool { return !v.unstable }
+func (v Version) Stable() bool { return v.stable }
 
 // Compare orders the versions of one stream, the older first. Other spellings
 // of one version are equal: 3.1.2 and v3.1.2, 2024.9.1 and 2024.09.1. Between

@@ -98,6 +98,12 @@ func TestGoldenOrder(t *testing.T) {
 	}
 }
 
+func TestNoVersionIsNotStable(t *testing.T) {
+	if v, ok := ParseVersion("latest"); ok || v.Stable() || v.String() != "" || v.Stream() != (Stream{}) {
+		t.Errorf("latest: %v, %v of stream %q", ok, v, v.Stream())
+	}
+}
+
 func TestParseVersionRefusesWhatIsHuge(t *testing.T) {
 	for _, tag := range []string{
 		"", strings.Repeat("1", 1<<20), "1." + strings.Repeat("0", 30), "1.2.3-" + strings.Repeat("a", 128),

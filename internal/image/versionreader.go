@@ -188,7 +188,7 @@ func (r *versionReader) token(separator, token string, first bool) {
 	word := strings.TrimRight(token, "0123456789")
 	value, mark, ok := parseNumber(token[len(word):])
 	switch {
-	case separator == "." || !ok || !counts(word, first):
+	case separator == "." || !ok || !counts(word, first), word == "b" && len(token) >= shortestHash:
 		r.pattern.WriteString(separator + token)
 	default:
 		r.pattern.WriteString(separator + word + mark)
@@ -203,21 +203,19 @@ func counts(word string, first bool) bool {
 		return first
 	}
 	return slices.Contains([]string{
-		"r", "ls", "build", "build.",
+		"r", "ls", "build", "build.", "b", "b.", // a build or a beta: both grow
 		"M", "pre", "pre.", "preview", "preview.", "dev", "dev.", "nightly", "nightly.",
 	}, word)
 }
 
-// saysUnstable reports a word that promises no release.
+// saysUnstable reports a token whose word promises no release.
 func saysUnstable(token string) bool {
-	words := strings.FieldsFunc(token, func(c rune) bool { return c < 'A' })
-	return slices.ContainsFunc(words, func(word string) bool {
-		return word == "M" || slices.Contains([]string{
-			"alpha", "beta", "rc", "cr", "pre", "preview", "dev", "devel", "develop", "development", "nightly",
-			"snapshot", "canary", "next", "edge", "unstable", "test", "testing", "ea", "milestone",
-			"experimental", "main", "master", "trunk",
-		}, strings.ToLower(word))
-	})
+	word := leadingLetters(token)
+	return word == "M" || word == "b" || slices.Contains([]string{
+		"alpha", "beta", "rc", "cr", "pre", "preview", "dev", "devel", "develop", "development", "nightly",
+		"snapshot", "canary", "next", "edge", "unstable", "test", "testing", "ea", "milestone",
+		"experimental", "main", "master", "trunk",
+	}, strings.ToLower(word))
 }
 
 const numberMark = "#"
