@@ -1,0 +1,7 @@
+//go:build !linux
+
+package engines
+
+import "syscall"
+
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,204 @@
+// Package engines starts real Docker engines for tests, each on a socket and
+// folders of its own: Debian's of 2022 with a graph driver, and today's with
+// the containerd image store.
+//
+// It refuses to touch an engine that it did not start, and to pretend: where an
+// engine can't be started a test is skipped with a word on what is missing, and
+// on continuous integration it fails. An engine runs in namespaces of its own,
+// so that mounts and processes go with it, however the test ends.
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/ebb-io/ebb/internal/engine"
+)
+
+// started is how long an engine may take to answer on a machine that is busy.
+const started = 2 * time.Minute
+
+// Engine is a Docker engine that runs until the test ends.
+type Engine struct {
+	Kind       engine.StoreKind
+	Socket     string         // path of the API's Unix socket
+	Containerd string         // path of the socket of the engine's own containerd
+	Root       string         // the data folder
+	Client     *client.Client // speaks the newest API that both know
+
+	dir     string
+	program string
+	runc    string // empty: as the engine finds it
+	process *process
+}
+
+// Host is the engine's address as Docker's clients write it.
+func (e *Engine) Host() string { return "unix://" + e.Socket }
+
+// Start20 runs Debian's engine 20.10, whose image store is a graph driver.
+func Start20(t testing.TB) *Engine {
+	t.Helper()
+	need(t, "dockerd", "containerd", "runc")
+	return start(t, &Engine{Kind: engine.GraphDriver, program: "dockerd"})
+}
+
+// StartNew runs today's engine with the containerd image store. The first call
+// on a machine builds it, which takes two minutes or so.
+func StartNew(t testing.TB) *Engine {
+	t.Helper()
+	need(t, "containerd", "gcc")
+	return start(t, &Engine{
+		Kind:    engine.Containerd,
+		program: build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs"),
+		runc:    build(t, "runc", "CGO_ENABLED=1"),
+	})
+}
+
+// Each runs a test on one engine after another, as subtests named by the kind
+// of image store.
+func Each(t *testing.T, test func(*testing.T, *Engine)) {
+	t.Helper()
+	for _, start := range []struct {
+		kind engine.StoreKind
+		with func(testing.TB) *Engine
+	}{{engine.GraphDriver, Start20}, {engine.Containerd, StartNew}} {
+		t.Run(string(start.kind), func(t *testing.T) { test(t, start.with(t)) })
+	}
+}
+
+func start(t testing.TB, e *Engine) *Engine {
+	t.Helper()
+	// A socket's path has 107 bytes at most: t.TempDir may be longer.
+	dir, err := os.MkdirTemp("", "ebb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.dir, e.Root = dir, filepath.Join(dir, "root")
+	e.Socket = filepath.Join(dir, "docker.sock")
+	e.Containerd = filepath.Join(dir, "exec", "containerd", "containerd.sock")
+	if e.Client, err = client.New(client.WithHost(e.Host())); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.end(t) })
+	e.run(t)
+	return e
+}
+
+// Restart ends the engine and starts it again on the same data. What ran in
+// containers does not run afterwards.
+func (e *Engine) Restart(t testing.TB) {
+	t.Helper()
+	e.process.stop()
+	e.run(t)
+}
+
+// Kill ends the engine without a warning, as a power cut would; Restart starts
+// it again.
+func (e *Engine) Kill() { e.process.kill() }
+
+func (e *Engine) run(t testing.TB) {
+	t.Helper()
+	if err := e.settings(); err != nil {
+		t.Fatal(err)
+	}
+	e.process = newProcess(e.arguments())
+	if err := e.process.start(); err != nil {
+		t.Fatalf("%s: %v", e.program, err)
+	}
+	if err := e.answers(); err != nil {
+		t.Fatalf("%s: %v: it said:\n%s", e.program, err, e.process.log.String())
+	}
+	if err := e.check(); err != nil {
+		t.Fatalf("%s: %v", e.program, err)
+	}
+}
+
+// settings are empty, so that the machine's own are not read.
+func (e *Engine) settings() error {
+	return os.WriteFile(filepath.Join(e.dir, "daemon.json"), []byte(e.features()), 0o600)
+}
+
+func (e *Engine) features() string {
+	if e.Kind == engine.Containerd {
+		return `{"features": {"containerd-snapshotter": true}}`
+	}
+	return "{}"
+}
+
+func (e *Engine) arguments() []string {
+	args := []string{
+		e.program,
+		"--config-file", filepath.Join(e.dir, "daemon.json"),
+		"--host", e.Host(),
+		"--data-root", e.Root,
+		"--exec-root", filepath.Join(e.dir, "exec"),
+		"--pidfile", filepath.Join(e.dir, "pid"),
+		"--exec-opt", "native.cgroupdriver=cgroupfs",
+		"--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--userland-proxy=false",
+	}
+	if e.runc != "" {
+		args = append(args, "--add-runtime", "ours="+e.runc, "--default-runtime", "ours")
+	}
+	return args
+}
+
+func (e *Engine) answers() error {
+	for deadline := time.Now().Add(started); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if e.process.gone() {
+			return errors.New("it ended at once")
+		}
+		if _, err := e.Client.Ping(context.Background(), client.PingOptions{NegotiateAPIVersion: true}); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer within %s", started)
+}
+
+// check makes sure that it is the image store that was asked for.
+func (e *Engine) check() error {
+	info, err := e.Client.Info(context.Background(), client.InfoOptions{})
+	if err != nil {
+		return err
+	}
+	kind := engine.GraphDriver
+	for _, pair := range info.Info.DriverStatus {
+		if pair[0] == "driver-type" && pair[1] == "io.containerd.snapshotter.v1" {
+			kind = engine.Containerd
+		}
+	}
+	if kind != e.Kind {
+		return fmt.Errorf("its image store is %s (%s), not %s", kind, info.Info.Driver, e.Kind)
+	}
+	return nil
+}
+
+// end stops the engine, removes its folders and makes sure that nothing is left.
+func (e *Engine) end(t testing.TB) {
+	t.Helper()
+	_ = e.Client.Close()
+	if e.process != nil {
+		e.process.stop()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", e.program, e.process.log.String())
+		}
+	}
+	if left := mounted(t, e.dir); len(left) > 0 {
+		t.Errorf("%s left mounts: %s", e.program, strings.Join(left, ", "))
+		for _, at := range left {
+			_ = syscall.Unmount(at, 0) // else the folder can't be removed, nor what it shows be spared
+		}
+		return
+	}
+	if err := os.RemoveAll(e.dir); err != nil {
+		t.Errorf("remove what %s left: %v", e.program, err)
+	}
+}
