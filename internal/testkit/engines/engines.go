@@ -27,13 +27,19 @@ import (
 // started is how long an engine may take to answer on a machine that is busy.
 const started = 2 * time.Minute
 
+// API is what tests do with any engine, real or not.
+type API struct {
+	Kind   engine.StoreKind
+	Client *client.Client // speaks the newest API that both know
+}
+
 // Engine is a Docker engine that runs until the test ends.
 type Engine struct {
-	Kind       engine.StoreKind
-	Socket     string         // path of the API's Unix socket
-	Containerd string         // path of the socket of the engine's own containerd
-	Root       string         // the data folder
-	Client     *client.Client // speaks the newest API that both know
+	API
+
+	Socket     string // path of the API's Unix socket
+	Containerd string // path of the socket of the engine's own containerd
+	Root       string // the data folder
 
 	dir     string
 	program string
@@ -48,7 +54,7 @@ func (e *Engine) Host() string { return "unix://" + e.Socket }
 func Start20(t testing.TB) *Engine {
 	t.Helper()
 	need(t, "dockerd", "containerd", "runc")
-	return start(t, &Engine{Kind: engine.GraphDriver, program: "dockerd"})
+	return start(t, &Engine{API: API{Kind: engine.GraphDriver}, program: "dockerd"})
 }
 
 // StartNew runs today's engine with the containerd image store. The first call
@@ -57,7 +63,7 @@ func StartNew(t testing.TB) *Engine {
 	t.Helper()
 	need(t, "containerd", "gcc")
 	return start(t, &Engine{
-		Kind:    engine.Containerd,
+		API:     API{Kind: engine.Containerd},
 		program: build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs"),
 		runc:    build(t, "runc", "CGO_ENABLED=1"),
 	})
@@ -110,7 +116,7 @@ func (e *Engine) run(t testing.TB) {
 	if err := e.settings(); err != nil {
 		t.Fatal(err)
 	}
-	e.process = newProcess(e.arguments())
+	e.process = newProcess(e.dir, e.arguments())
 	if err := e.process.start(); err != nil {
 		t.Fatalf("%s: %v", e.program, err)
 	}

@@ -3,21 +3,27 @@ package engines
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/containerd/errdefs"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/moby/moby/client"
 )
 
 // Import makes an image with one file of this content and gives it a name.
 // Other content is another ID. It returns the ID.
-func (e *Engine) Import(t testing.TB, name, content string) string {
+func (e API) Import(t testing.TB, ref, content string) string {
 	t.Helper()
-	return e.importTar(t, name, map[string]string{"content": content})
+	return e.importTar(t, ref, map[string]string{"content": content})
 }
 
-func (e *Engine) importTar(t testing.TB, name string, files map[string]string) string {
+func (e API) importTar(t testing.TB, name string, files map[string]string) string {
 	t.Helper()
 	source := client.ImageImportSource{Source: bytes.NewReader(pack(t, files)), SourceName: "-"}
 	reply, err := e.Client.ImageImport(t.Context(), source, name, client.ImageImportOptions{})
@@ -51,11 +57,88 @@ func pack(t testing.TB, files map[string]string) []byte {
 }
 
 // ID is the ID of the image that has a name.
-func (e *Engine) ID(t testing.TB, name string) string {
+func (e API) ID(t testing.TB, name string) string {
 	t.Helper()
 	found, err := e.Client.ImageInspect(t.Context(), name)
 	if err != nil {
 		t.Fatalf("inspect %s: %v", name, err)
 	}
 	return found.ID
+}
+
+// Tag gives an image another name, as a pull that moves a tag does.
+func (e API) Tag(t testing.TB, image, name string) {
+	t.Helper()
+	if _, err := e.Client.ImageTag(t.Context(), client.ImageTagOptions{Source: image, Target: name}); err != nil {
+		t.Fatalf("tag %s as %s: %v", image, name, err)
+	}
+}
+
+// Exists tells whether the engine knows an image by this name or ID.
+func (e API) Exists(t testing.TB, name string) bool {
+	t.Helper()
+	_, err := e.Client.ImageInspect(t.Context(), name)
+	if err != nil && !errdefs.IsNotFound(err) {
+		t.Fatalf("inspect %s: %v", name, err)
+	}
+	return err == nil
+}
+
+// Names are all tags of all images, in order; on a containerd store with what
+// was pulled by digest alone.
+func (e API) Names(t testing.TB) []string {
+	t.Helper()
+	list, err := e.Client.ImageList(t.Context(), client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatalf("list images: %v", err)
+	}
+	names := []string{}
+	for _, i := range list.Items {
+		names = append(names, i.RepoTags...)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Load loads an image under several names, as from a file of docker save.
+func (e API) Load(t testing.TB, img v1.Image, names ...string) {
+	t.Helper()
+	images := map[name.Tag]v1.Image{}
+	for _, n := range names {
+		tag, err := name.NewTag(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images[tag] = img
+	}
+	var file bytes.Buffer
+	if err := tarball.MultiWrite(images, &file); err != nil {
+		t.Fatalf("write %v: %v", names, err)
+	}
+	reply, err := e.Client.ImageLoad(t.Context(), &file)
+	if err != nil {
+		t.Fatalf("load %v: %v", names, err)
+	}
+	defer func() { _ = reply.Close() }()
+	if said, err := io.ReadAll(reply); err != nil || strings.Contains(string(said), `"error"`) {
+		t.Fatalf("load %v: %v: %s", names, err, said)
+	}
+}
+
+// Pull pulls an image and returns its ID.
+func (e API) Pull(t testing.TB, name string) string {
+	t.Helper()
+	if err := e.TryPull(t.Context(), name); err != nil {
+		t.Fatalf("pull %s: %v", name, err)
+	}
+	return e.ID(t, name)
+}
+
+// TryPull pulls an image and returns once that is over.
+func (e API) TryPull(ctx context.Context, name string) error {
+	reply, err := e.Client.ImagePull(ctx, name, client.ImagePullOptions{})
+	if err != nil {
+		return err
+	}
+	return reply.Wait(ctx)
 }

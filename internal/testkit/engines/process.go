@@ -23,10 +23,25 @@ type process struct {
 	ended chan struct{} // closed when the process is no more
 }
 
-func newProcess(args []string) *process {
-	// The namespace's own /proc, since the engine looks there for its children.
-	script := `mount -t proc proc /proc && exec "$@"`
-	p := &process{cmd: exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...), ended: make(chan struct{})}
+// apartly gives an engine a /proc of its own namespace, in which it looks for
+// its children, and in place of the machine's: /run, where the machine's engine
+// has its socket; /etc/docker, with the key that an engine of 2022 makes its ID
+// of; and /opt/containerd, which containerd makes.
+const apartly = `set -e
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /run
+for at in /etc/docker /opt/containerd; do
+	mkdir -p "$at" "$1$at"
+	mount --bind "$1$at" "$at"
+done
+shift
+exec "$@"`
+
+func newProcess(dir string, args []string) *process {
+	p := &process{
+		cmd:   exec.Command("/bin/sh", append([]string{"-c", apartly, "sh", dir}, args...)...),
+		ended: make(chan struct{}),
+	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	p.cmd.SysProcAttr = apart()
 	p.cmd.WaitDelay = time.Second
