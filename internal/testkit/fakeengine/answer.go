@@ -172,7 +172,7 @@ func (e *Engine) perform(c Call) (any, error) {
 	case GetVersion:
 		return e.version(), nil
 	case ListImages:
-		return e.listImages(minor(c.API), yes(c.Query.Get("shared-size"))), nil
+		return e.listImages(minor(c.API), yes(c.Query.Get("shared-size")), references(c.Query.Get("filters"))), nil
 	case InspectImage:
 		return e.inspectImage(c.Target, minor(c.API))
 	case DeleteImage:

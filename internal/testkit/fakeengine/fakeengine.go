@@ -7,8 +7,8 @@
 // It does not pretend to hold contents, to run containers, to pull from
 // anywhere, or to build. Force, prune and parents are not carried out but
 // written down as violations: nothing of Ebb may ask for them. An image has one
-// platform, and a list is never filtered by anything but the events' type and
-// action.
+// platform, and filters are those of images by reference and of events by type
+// and action.
 package fakeengine
 
 import (

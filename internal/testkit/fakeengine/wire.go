@@ -1,8 +1,10 @@
 package fakeengine
 
 import (
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +73,24 @@ func shuffled[T any](seed uint64, list []T) []T {
 	return list
 }
 
-func (e *Engine) listImages(api int, shared bool) []image.Summary {
+// references are the patterns of a filter by reference.
+func references(filters string) []string {
+	f := map[string]map[string]bool{}
+	_ = json.Unmarshal([]byte(filters), &f)
+	return slices.Sorted(maps.Keys(f["reference"]))
+}
+
+// shows tells whether patterns let a name through: it hides those of other
+// repositories, also where they are of the same image.
+func shows(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		whole, _ := path.Match(p, name)
+		bare, _ := path.Match(p, familiar(repository(name)))
+		return whole || bare
+	})
+}
+
+func (e *Engine) listImages(api int, shared bool, patterns []string) []image.Summary {
 	out := []image.Summary{}
 	for _, id := range slices.Sorted(maps.Keys(e.images)) {
 		h := e.images[id]
@@ -80,6 +99,11 @@ func (e *Engine) listImages(api int, shared bool) []image.Summary {
 			Size: h.size(), SharedSize: -1, Containers: -1,
 		}
 		s.RepoTags, s.RepoDigests = e.listedNames(id)
+		hidden := func(name string) bool { return !shows(patterns, name) }
+		s.RepoTags, s.RepoDigests = slices.DeleteFunc(s.RepoTags, hidden), slices.DeleteFunc(s.RepoDigests, hidden)
+		if len(patterns) > 0 && len(s.RepoTags)+len(s.RepoDigests) == 0 {
+			continue
+		}
 		s.RepoTags, s.RepoDigests = shuffled(e.order, s.RepoTags), shuffled(e.order, s.RepoDigests)
 		if api < 43 && len(s.RepoTags)+len(s.RepoDigests) == 0 && !e.opts.Podman {
 			s.RepoTags, s.RepoDigests = []string{"<none>:<none>"}, []string{"<none>@<none>"}
@@ -199,7 +223,7 @@ func (e *Engine) diskUsage(api int, verbose bool) any {
 	for _, n := range layers {
 		total += n
 	}
-	items := e.listImages(max(api, 42), true)
+	items := e.listImages(max(api, 42), true, nil)
 	for i := range items {
 		items[i].Containers = e.users("sha256:" + strings.TrimPrefix(items[i].ID, "sha256:"))
 	}
