@@ -75,12 +75,23 @@ func (e *Engine) meet(w http.ResponseWriter, c Call, f Fault) {
 	}
 	switch {
 	case f.Reset:
-		panic(http.ErrAbortHandler)
+		reset(w)
 	case f.Empty:
 		w.WriteHeader(http.StatusOK)
 	default:
 		write(w, nil, fault(f.Status, "%s", f.Message))
 	}
+}
+
+// reset closes the connection after the first letter of an answer: after none,
+// Go's client would ask a second time by itself.
+func reset(w http.ResponseWriter) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = conn.Write([]byte("H"))
+	_ = conn.Close()
 }
 
 // half sends the first half of an answer and closes the connection.
@@ -172,7 +183,7 @@ func (e *Engine) perform(c Call) (any, error) {
 	case GetVersion:
 		return e.version(), nil
 	case ListImages:
-		return e.listImages(minor(c.API), yes(c.Query.Get("shared-size"))), nil
+		return e.listImages(minor(c.API), yes(c.Query.Get("shared-size")), references(c.Query.Get("filters"))), nil
 	case InspectImage:
 		return e.inspectImage(c.Target, minor(c.API))
 	case DeleteImage:

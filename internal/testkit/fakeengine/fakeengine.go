@@ -7,8 +7,8 @@
 // It does not pretend to hold contents, to run containers, to pull from
 // anywhere, or to build. Force, prune and parents are not carried out but
 // written down as violations: nothing of Ebb may ask for them. An image has one
-// platform, and a list is never filtered by anything but the events' type and
-// action.
+// platform, and filters are those of images by reference and of events by type
+// and action.
 package fakeengine
 
 import (
@@ -20,20 +20,13 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-)
 
-// Store is how the engine keeps images.
-type Store string
-
-// The two kinds of image store.
-const (
-	GraphDriver Store = "graphdriver"
-	Containerd  Store = "containerd"
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 // Options are what an engine is; the zero value is today's with a graph driver.
 type Options struct {
-	Store   Store
+	Store   engine.StoreKind
 	ID      string
 	Name    string
 	Version string
@@ -69,6 +62,7 @@ type Engine struct {
 	log        log
 	socket     string
 	leases     string
+	order      uint64 // of lists; 0 is by ID
 }
 
 // Start starts an engine and ends it with the test, which fails if the engine
@@ -98,7 +92,7 @@ func Start(t TB, opts Options) *Engine {
 }
 
 func (o Options) filled() Options {
-	o.Store = cmp.Or(o.Store, GraphDriver)
+	o.Store = cmp.Or(o.Store, engine.GraphDriver)
 	o.ID = cmp.Or(o.ID, "FAKE:ENGINE")
 	o.Name = cmp.Or(o.Name, "fake")
 	o.Version = cmp.Or(o.Version, "29.0.0")

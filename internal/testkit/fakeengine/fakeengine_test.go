@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/client"
 
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/testkit/fakeengine"
 )
 
-var both = []fakeengine.Store{fakeengine.GraphDriver, fakeengine.Containerd}
+var both = []engine.StoreKind{engine.GraphDriver, engine.Containerd}
 
 // onBoth runs a test against each kind of store.
 func onBoth(t *testing.T, f func(t *testing.T, e *fakeengine.Engine, c *client.Client)) {

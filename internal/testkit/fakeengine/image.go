@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/distribution/reference"
+
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 // Image is contents: what a registry would serve.
@@ -48,7 +50,7 @@ type held struct {
 }
 
 func (e *Engine) idOf(i Image) string {
-	if e.opts.Store == Containerd {
+	if e.opts.Store == engine.Containerd {
 		return i.Index
 	}
 	return i.Config
@@ -115,7 +117,7 @@ func (e *Engine) resolve(s string) (id string, byID bool, err error) {
 		}
 	}
 	found := e.byPrefix(hex)
-	if e.opts.Store == Containerd && named != "" && len(found) > 0 && !slices.Equal(found, []string{named}) {
+	if e.opts.Store == engine.Containerd && named != "" && len(found) > 0 && !slices.Equal(found, []string{named}) {
 		return "", false, fault(404, "ambiguous reference")
 	}
 	switch {
@@ -139,7 +141,7 @@ func stored(n reference.Named) string {
 // no such name is kept: an image of that digest with a name in the repository.
 func (e *Engine) byDigest(n reference.Named) string {
 	d, ok := n.(reference.Digested)
-	if !ok || e.opts.Store != Containerd {
+	if !ok || e.opts.Store != engine.Containerd {
 		return ""
 	}
 	id := d.Digest().String()

@@ -3,6 +3,8 @@ package fakeengine
 import (
 	"slices"
 	"strings"
+
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 // removed is one line of the answer to a delete.
@@ -26,7 +28,7 @@ func (e *Engine) remove(s string) ([]removed, error) {
 // removeID lets an image go with all its names, if they are of one repository
 // and at most one is a tag. What is mounted is not looked at.
 func (e *Engine) removeID(id string) ([]removed, error) {
-	if e.opts.Store == GraphDriver && e.hasChildren(id) {
+	if e.opts.Store == engine.GraphDriver && e.hasChildren(id) {
 		return nil, fault(409, "conflict: unable to delete %s (cannot be forced) - image has dependent child images", short(id))
 	}
 	if err := e.usedByContainer(id); err != nil {
@@ -45,7 +47,7 @@ func (e *Engine) removeName(s, id string) ([]removed, error) {
 	ref := stored(normal(s))
 	all := e.names(id)
 	going := e.going(ref, all)
-	if e.opts.Store == GraphDriver && single(all) || len(going) == len(all) {
+	if e.opts.Store == engine.GraphDriver && single(all) || len(going) == len(all) {
 		if c := e.user(id); c != nil {
 			return nil, fault(409, "conflict: unable to remove repository reference %q (must force) - container %s is using its referenced image %s",
 				s, c.ID[:12], short(id))
@@ -55,7 +57,7 @@ func (e *Engine) removeName(s, id string) ([]removed, error) {
 	if len(going) < len(all) {
 		return out, nil
 	}
-	if e.hasChildren(id) && (e.opts.Store == GraphDriver || len(all) == 1) {
+	if e.hasChildren(id) && (e.opts.Store == engine.GraphDriver || len(all) == 1) {
 		return out, nil // a parent stays, without a name
 	}
 	return append(out, e.drop(id)...), nil
@@ -69,7 +71,7 @@ func (e *Engine) going(ref string, all []string) []string {
 	same := slices.DeleteFunc(slices.Clone(all), func(o string) bool { return repository(o) != repo })
 	otherTag := slices.ContainsFunc(same, func(o string) bool { return o != ref && !isDigest(o) })
 	switch {
-	case isDigest(ref) && e.opts.Store == Containerd:
+	case isDigest(ref) && e.opts.Store == engine.Containerd:
 		return same
 	case isDigest(ref), otherTag:
 		return []string{ref}
@@ -82,7 +84,7 @@ func (e *Engine) untag(id string, names []string) []removed {
 	for _, ref := range names {
 		delete(e.refs, ref)
 		about := id
-		if e.opts.Store == Containerd {
+		if e.opts.Store == engine.Containerd {
 			about = familiar(ref)
 		}
 		e.emit("image", "untag", id, map[string]string{"name": about})

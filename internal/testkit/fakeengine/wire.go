@@ -1,7 +1,10 @@
 package fakeengine
 
 import (
+	"encoding/json"
 	"maps"
+	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +15,8 @@ import (
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 type object = map[string]any
@@ -19,7 +24,7 @@ type object = map[string]any
 func (e *Engine) info() any {
 	status := [][2]string{{"Backing Filesystem", "extfs"}}
 	driver := "overlay2"
-	if e.opts.Store == Containerd {
+	if e.opts.Store == engine.Containerd {
 		driver, status = "overlayfs", [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}
 	}
 	running := 0
@@ -34,7 +39,7 @@ func (e *Engine) info() any {
 		"Containers": len(e.containers), "ContainersRunning": running, "Images": len(e.images),
 		"Swarm": object{"LocalNodeState": strings.Split(e.swarm(), "/")[0], "ControlAvailable": e.opts.Manager},
 	}
-	if e.opts.Store == Containerd {
+	if e.opts.Store == engine.Containerd {
 		out["Containerd"] = object{"Address": e.leases, "Namespaces": object{"Containers": "moby", "Plugins": "plugins.moby"}}
 	}
 	return out
@@ -59,17 +64,47 @@ func (e *Engine) written(id string) string {
 	return id
 }
 
-func (e *Engine) ids() []string { return slices.Sorted(maps.Keys(e.images)) }
+// shuffled is a list in the order that was asked for.
+func shuffled[T any](seed uint64, list []T) []T {
+	if seed != 0 {
+		r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // an order, no secret
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	return list
+}
 
-func (e *Engine) listImages(api int, shared bool) []image.Summary {
+// references are the patterns of a filter by reference.
+func references(filters string) []string {
+	f := map[string]map[string]bool{}
+	_ = json.Unmarshal([]byte(filters), &f)
+	return slices.Sorted(maps.Keys(f["reference"]))
+}
+
+// shows tells whether patterns let a name through: it hides those of other
+// repositories, also where they are of the same image.
+func shows(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		whole, _ := path.Match(p, name)
+		bare, _ := path.Match(p, familiar(repository(name)))
+		return whole || bare
+	})
+}
+
+func (e *Engine) listImages(api int, shared bool, patterns []string) []image.Summary {
 	out := []image.Summary{}
-	for _, id := range e.ids() {
+	for _, id := range slices.Sorted(maps.Keys(e.images)) {
 		h := e.images[id]
 		s := image.Summary{
 			ID: e.written(id), Created: h.Created.Unix(), Labels: h.Labels, ParentID: h.Parent,
 			Size: h.size(), SharedSize: -1, Containers: -1,
 		}
 		s.RepoTags, s.RepoDigests = e.listedNames(id)
+		hidden := func(name string) bool { return !shows(patterns, name) }
+		s.RepoTags, s.RepoDigests = slices.DeleteFunc(s.RepoTags, hidden), slices.DeleteFunc(s.RepoDigests, hidden)
+		if len(patterns) > 0 && len(s.RepoTags)+len(s.RepoDigests) == 0 {
+			continue
+		}
+		s.RepoTags, s.RepoDigests = shuffled(e.order, s.RepoTags), shuffled(e.order, s.RepoDigests)
 		if api < 43 && len(s.RepoTags)+len(s.RepoDigests) == 0 && !e.opts.Podman {
 			s.RepoTags, s.RepoDigests = []string{"<none>:<none>"}, []string{"<none>@<none>"}
 		}
@@ -82,19 +117,19 @@ func (e *Engine) listImages(api int, shared bool) []image.Summary {
 		if api >= 51 {
 			s.Containers = e.users(id)
 		}
-		if api >= 48 && e.opts.Store == Containerd {
+		if api >= 48 && e.opts.Store == engine.Containerd {
 			s.Descriptor = descriptor(h.Index, ocispec.MediaTypeImageIndex)
 		}
 		out = append(out, s)
 	}
-	return out
+	return shuffled(e.order, out)
 }
 
 // listedNames are an image's names as a list shows them: a containerd store
 // shows the digest of one name alone, and digests that were pulled as tags.
 func (e *Engine) listedNames(id string) (tags, digests []string) {
 	tags, digests = e.allNames(id)
-	if e.opts.Store == Containerd && len(digests) > 1 {
+	if e.opts.Store == engine.Containerd && len(digests) > 1 {
 		names := e.names(id)
 		digests = []string{familiar(repository(names[len(names)-1]) + "@" + id)}
 	}
@@ -104,7 +139,7 @@ func (e *Engine) listedNames(id string) (tags, digests []string) {
 func (e *Engine) allNames(id string) (tags, digests []string) {
 	for _, ref := range e.names(id) {
 		switch {
-		case e.opts.Store == Containerd:
+		case e.opts.Store == engine.Containerd:
 			tags = append(tags, familiar(ref))
 			digests = add(digests, familiar(repository(ref)+"@"+id))
 		case isDigest(ref):
@@ -128,10 +163,10 @@ func (e *Engine) inspectImage(s string, api int) (any, error) {
 	}
 	tags, digests := e.allNames(id)
 	out["RepoTags"], out["RepoDigests"] = orEmpty(tags), orEmpty(digests)
-	if e.opts.Store == Containerd && api >= 48 {
+	if e.opts.Store == engine.Containerd && api >= 48 {
 		out["Descriptor"] = descriptor(h.Index, ocispec.MediaTypeImageIndex)
 	}
-	if e.opts.Store == Containerd && api >= 53 {
+	if e.opts.Store == engine.Containerd && api >= 53 {
 		identity := image.Identity{}
 		for _, o := range h.origins {
 			identity.Pull = append(identity.Pull, image.PullIdentity{Repository: o})
@@ -188,9 +223,9 @@ func (e *Engine) diskUsage(api int, verbose bool) any {
 	for _, n := range layers {
 		total += n
 	}
-	items := e.listImages(max(api, 42), true)
+	items := e.listImages(max(api, 42), true, nil)
 	for i := range items {
-		items[i].Containers = e.users(e.ids()[i])
+		items[i].Containers = e.users("sha256:" + strings.TrimPrefix(items[i].ID, "sha256:"))
 	}
 	out := object{}
 	if api < 52 || api == 52 && !verbose {
@@ -221,7 +256,7 @@ func (e *Engine) listContainers(api int, all bool) []container.Summary {
 		}
 		out = append(out, s)
 	}
-	return out
+	return shuffled(e.order, out)
 }
 
 // shown is a container's image in a list: its ID once the name has moved on.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/distribution/reference"
+
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 // Container is a container. What it is made from must be here already.
@@ -43,13 +45,13 @@ func (e *Engine) pull(name string, i Image) string {
 	n := normal(repo)
 	id, h := e.hold(i)
 	canonical := n.Name() + "@" + i.Index
-	if e.opts.Store == Containerd {
+	if e.opts.Store == engine.Containerd {
 		h.origins = add(h.origins, withoutPort(n.Name()))
 		h.tagged = e.opts.Now()
 		e.pulls = slices.DeleteFunc(e.pulls, func(l lease) bool { return l.ID == imageLease(id) })
 		e.pulls = append(e.pulls, lease{ID: imageLease(id), Created: e.opts.Now()})
 	}
-	if byDigest || e.opts.Store == GraphDriver {
+	if byDigest || e.opts.Store == engine.GraphDriver {
 		e.refs[canonical] = id
 	}
 	about := canonical
@@ -124,7 +126,7 @@ func (e *Engine) AddContainer(c Container) string {
 	if c.Image == "" {
 		c.Image = e.mustResolve(c.From)
 	}
-	if h, ok := e.images[c.Image]; ok && e.opts.Store == Containerd {
+	if h, ok := e.images[c.Image]; ok && e.opts.Store == engine.Containerd {
 		c.manifest = h.Manifest
 	}
 	for _, m := range c.Mounts {
@@ -196,10 +198,10 @@ func (e *Engine) StoreSwitch() {
 	defer e.mu.Unlock()
 	before, names := e.images, e.refs
 	e.images, e.refs, e.pulls = map[string]*held{}, map[string]string{}, nil
-	if e.opts.Store == Containerd {
-		e.opts.Store = GraphDriver
+	if e.opts.Store == engine.Containerd {
+		e.opts.Store = engine.GraphDriver
 	} else {
-		e.opts.Store = Containerd
+		e.opts.Store = engine.Containerd
 	}
 	for _, h := range before {
 		h.origins = nil
@@ -223,7 +225,7 @@ func (e *Engine) moveContainer(c *Container, before map[string]*held) {
 		return
 	}
 	c.Image, c.manifest = e.idOf(h.Image), ""
-	if e.opts.Store == Containerd {
+	if e.opts.Store == engine.Containerd {
 		c.manifest = h.Manifest
 	}
 	for i, id := range c.mounted {
