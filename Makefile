@@ -28,6 +28,11 @@ test: ## Run all tests, then the linters and the checks of what is generated
 	go test -timeout $(TEST_TIMEOUT) ./...
 	@$(MAKE) --no-print-directory lint check-generated
 
+.PHONY: engines
+engines: ## Build today's Docker engine for the tests, which else do it (needs a C compiler)
+	cd tools/dockerd && CGO_ENABLED=0 GOFLAGS=-tags=exclude_graphdriver_btrfs go tool -n dockerd
+	cd tools/runc && CGO_ENABLED=1 go tool -n runc
+
 .PHONY: race
 race: ## Run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout $(LONG_TIMEOUT) ./...

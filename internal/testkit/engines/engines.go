@@ -53,31 +53,37 @@ func (e *Engine) Host() string { return "unix://" + e.Socket }
 // Start20 runs Debian's engine 20.10, whose image store is a graph driver.
 func Start20(t testing.TB) *Engine {
 	t.Helper()
-	need(t, "dockerd", "containerd", "runc")
-	return start(t, &Engine{API: API{Kind: engine.GraphDriver}, program: "dockerd"})
+	return Start(t, engine.GraphDriver)
 }
 
 // StartNew runs today's engine with the containerd image store. The first call
 // on a machine builds it, which takes two minutes or so.
 func StartNew(t testing.TB) *Engine {
 	t.Helper()
-	need(t, "containerd", "gcc")
-	return start(t, &Engine{
-		API:     API{Kind: engine.Containerd},
-		program: build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs"),
-		runc:    build(t, "runc", "CGO_ENABLED=1"),
-	})
+	return Start(t, engine.Containerd)
+}
+
+// Start runs the engine that has this kind of image store.
+func Start(t testing.TB, kind engine.StoreKind) *Engine {
+	t.Helper()
+	e := &Engine{API: API{Kind: kind}}
+	if kind == engine.GraphDriver {
+		need(t, "dockerd", "containerd", "runc")
+		e.program = "dockerd"
+	} else {
+		need(t, "containerd", "gcc")
+		e.program = build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs")
+		e.runc = build(t, "runc", "CGO_ENABLED=1")
+	}
+	return start(t, e)
 }
 
 // Each runs a test on one engine after another, as subtests named by the kind
 // of image store.
 func Each(t *testing.T, test func(*testing.T, *Engine)) {
 	t.Helper()
-	for _, start := range []struct {
-		kind engine.StoreKind
-		with func(testing.TB) *Engine
-	}{{engine.GraphDriver, Start20}, {engine.Containerd, StartNew}} {
-		t.Run(string(start.kind), func(t *testing.T) { test(t, start.with(t)) })
+	for _, kind := range []engine.StoreKind{engine.GraphDriver, engine.Containerd} {
+		t.Run(string(kind), func(t *testing.T) { test(t, Start(t, kind)) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/moby/moby/client"
 )
 
@@ -141,4 +142,25 @@ func (e API) TryPull(ctx context.Context, name string) error {
 		return err
 	}
 	return reply.Wait(ctx)
+}
+
+// Validate reads an image as docker save does, and checks every digest in it.
+func (e API) Validate(t testing.TB, ref string) {
+	t.Helper()
+	reply, err := e.Client.ImageSave(t.Context(), []string{ref})
+	if err != nil {
+		t.Fatalf("save %s: %v", ref, err)
+	}
+	defer func() { _ = reply.Close() }()
+	data, err := io.ReadAll(reply)
+	if err != nil {
+		t.Fatalf("save %s: %v", ref, err)
+	}
+	img, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, nil)
+	if err == nil {
+		err = validate.Image(img)
+	}
+	if err != nil {
+		t.Errorf("image %s is not whole: %v", ref, err)
+	}
 }

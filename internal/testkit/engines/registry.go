@@ -1,7 +1,7 @@
 package engines
 
 import (
-	"bytes"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Registry serves images on loopback, where every engine pulls without TLS.
@@ -27,22 +28,13 @@ type Registry struct {
 	held atomic.Pointer[Hold]
 }
 
-// Hold is a download that waits.
-type Hold struct {
-	Reached <-chan struct{} // closed when an engine asks for it
-	Release func()          // lets it go on; may be called again
-
-	reached, released chan struct{}
-	reach             func()
-}
-
 // NewRegistry serves an empty registry until the test ends.
 func NewRegistry(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{}
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if hold := r.held.Load(); hold != nil && request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/blobs/") {
+		if hold := r.held.Load(); hold != nil && hold.concerns(request) {
 			hold.wait(request.Context())
 		}
 		images.ServeHTTP(w, request)
@@ -66,18 +58,17 @@ func (r *Registry) Push(t testing.TB, as string, img v1.Image) string {
 	return ref.Name()
 }
 
-// Image makes an image for this machine with one file of this content. Other
-// content is another image.
-func Image(t testing.TB, content string) v1.Image {
+// Image makes an image for this machine with a layer for each content. Other
+// contents are another image; a layer of the same content at the same place is
+// the same.
+func Image(t testing.TB, contents ...string) v1.Image {
 	t.Helper()
-	data := pack(t, map[string]string{"content": content})
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH})
-	if err == nil {
-		img, err = mutate.AppendLayers(img, layer)
+	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, RootFS: v1.RootFS{Type: "layers"}})
+	for n, content := range contents {
+		if err == nil {
+			data := pack(t, map[string]string{fmt.Sprintf("content%d", n): content})
+			img, err = mutate.AppendLayers(img, static.NewLayer(data, types.DockerUncompressedLayer))
+		}
 	}
 	if err != nil {
 		t.Fatal(err)

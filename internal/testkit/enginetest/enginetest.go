@@ -8,6 +8,7 @@ package enginetest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,6 +73,12 @@ type shape struct {
 }
 
 func (l look) containerd() bool { return l.Kind == engine.Containerd }
+
+// before tells whether the engine speaks an API older than 1.minor.
+func (l look) before(minor int) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(l.Client.ClientVersion(), "1."))
+	return err == nil && n < minor
+}
 
 // listed is the image's shape, or nil if the list has no such image.
 func (l look) listed(t *testing.T, id string) *shape {
