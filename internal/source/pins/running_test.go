@@ -171,8 +171,10 @@ func TestRunningSurvivesHostileLabels(t *testing.T) {
 		"dir.yml/x": "",
 	})
 	var containers []engine.Container
-	for _, file := range []string{"/dev/zero", "/dev/stdin", "../../etc/passwd", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
-		filepath.Join(dir, "self.yml"), filepath.Join(dir, "env.yml"), filepath.Join(dir, "dir.yml"), "https://example.com/x.yml"} {
+	for _, file := range []string{
+		"/dev/zero", "/dev/stdin", "../../etc/passwd", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
+		filepath.Join(dir, "self.yml"), filepath.Join(dir, "env.yml"), filepath.Join(dir, "dir.yml"), "https://example.com/x.yml",
+	} {
 		containers = append(containers, labelled("p", file))
 	}
 	envFile := labelled("p", filepath.Join(dir, "ok.yml"))
