@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func somePlan(repositories ...string) *retention.Plan {
 func exposition(t *testing.T, m *Metrics) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(answer.Body.String(), "")
 	return regexp.MustCompile(`goversion="[^"]*"`).ReplaceAllString(text, `goversion=""`)
 }

@@ -232,3 +232,23 @@ func FuzzCompose(f *testing.F) {
 		}
 	})
 }
+
+// TestComposeReadsRelativePaths: they are of the process's folder, as compose
+// takes them.
+func TestComposeReadsRelativePaths(t *testing.T) {
+	t.Chdir(write(t, map[string]string{"sub/compose.yaml": `services: {a: {image: "redis:${TAG}"}}`, "sub/.env": "TAG=1\n", "my.env": "TAG=2\n"}))
+	for _, test := range []struct {
+		stack Stack
+		want  string
+	}{
+		{Stack{Files: []string{"sub/compose.yaml"}}, "redis:1"},
+		{Stack{Files: []string{"sub/compose.yaml"}, EnvFiles: []string{"my.env"}}, "redis:2"},
+		{Stack{Files: []string{"sub/compose.yaml"}, EnvFiles: []string{"my.env", "sub/.env"}}, "redis:1"},
+		{Stack{Files: []string{"sub/compose.yaml"}, Dir: ".", Environment: map[string]string{"TAG": "3"}}, "redis:3"},
+	} {
+		set, err := Compose(test.stack)
+		if err != nil || len(set.Pins) != 1 || set.Pins[0].Familiar() != test.want || !strings.HasPrefix(set.Pins[0].From, "compose file /") {
+			t.Errorf("%+v: %+v, %v, want %s", test.stack, set, err, test.want)
+		}
+	}
+}

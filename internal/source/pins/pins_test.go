@@ -154,8 +154,10 @@ func TestCombine(t *testing.T) {
 	}
 	want := pin.Set{
 		Pins: []pin.Pin{
-			{Name: name("a:1"), From: "x"}, {Name: name("a:1"), From: "x", Passive: true},
-			{Name: name("b:1"), From: "a"}, {Name: name("b:1"), From: "x"},
+			{Name: name("a:1"), From: "x"},
+			{Name: name("a:1"), From: "x", Passive: true},
+			{Name: name("b:1"), From: "a"},
+			{Name: name("b:1"), From: "x"},
 		},
 		Skipped:  []pin.Skip{{Repository: "r", Why: "w", From: "f"}},
 		Warnings: []pin.Warning{"a", "z"},

@@ -61,11 +61,6 @@ func (r *reader) innerScope(in scope, said map[string]*yaml.Node, first string) 
 	for i, file := range envFiles {
 		envFiles[i] = absolute(in.dir, file)
 	}
-	envFiles = slices.DeleteFunc(envFiles, func(file string) bool { return file == "/dev/null" })
-	if len(envFiles) == 0 && said["env_file"] != nil {
-		inner.variables = in.variables
-		return inner, nil
-	}
 	inner.variables, err = r.environment(in.variables, inner.dir, envFiles)
 	return inner, err
 }

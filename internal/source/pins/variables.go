@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -68,6 +69,9 @@ func (r *reader) environment(passed map[string]string, dir string, files []strin
 	}
 	own := map[string]string{}
 	for _, file := range files {
+		if file == os.DevNull {
+			continue // no env file is wanted
+		}
 		content, err := r.read(absolute(dir, file))
 		if byDefault && errors.Is(err, fs.ErrNotExist) {
 			break
