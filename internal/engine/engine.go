@@ -98,6 +98,14 @@ type Service struct {
 	Images []string
 }
 
+// Label is what people call the image: its first name, else its ID.
+func (i *Image) Label() string {
+	if len(i.Names) > 0 {
+		return i.Names[0].Familiar()
+	}
+	return i.ID.Short()
+}
+
 // Snapshot is everything at one time.
 type Snapshot struct {
 	Engine     Engine

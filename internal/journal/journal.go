@@ -36,12 +36,13 @@ type Image struct {
 	Names map[string]time.Time `json:"names"`
 }
 
-// Pin is when a name was pinned, and which image it was.
+// Pin is when a name was pinned, and which images it was.
 type Pin struct {
-	First time.Time    `json:"first"`
-	Last  time.Time    `json:"last"`
-	Image image.Digest `json:"image"` // that the name was when it was last pinned and present
-	Known bool         `json:"known"` // Image is meaningful
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Images are those that bore the name while it was pinned, with when each
+	// last did.
+	Images map[image.Digest]time.Time `json:"images"`
 }
 
 // ComposeFile is a compose file that a container's labels name.

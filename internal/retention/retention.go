@@ -36,9 +36,12 @@ type Decision struct {
 	Repository string
 	Delete     bool
 	Reasons    []reason.Reason // never empty; the strongest first
-	// Until is when the image may go if nothing else changes; zero where more
-	// than time keeps it, or nothing does.
+	// Until is when the image goes if nothing else changes; zero where more
+	// than time keeps it, or nothing does. The reasons then also say, last, why
+	// it goes.
 	Until time.Time
+	// Postponed says that the image would go but for the number of deletions.
+	Postponed bool
 }
 
 // Repository is a pinned repository.

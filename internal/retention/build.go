@@ -1,0 +1,160 @@
+package retention
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/reason"
+)
+
+// Build makes the plan.
+func Build(in Input) *Plan {
+	j := newJudge(in)
+	p := &Plan{Now: in.Now, Policy: in.Policy, Engine: in.Snapshot.Engine, Decisions: []Decision{}}
+	for i := range in.Snapshot.Images {
+		p.Decisions = append(p.Decisions, j.judge(&in.Snapshot.Images[i]))
+	}
+	slices.SortFunc(p.Decisions, compare)
+	p.postpone()
+	p.sum(j.repositories)
+	p.limit()
+	return p
+}
+
+// judge is what decides, with all that it looks things up in.
+type judge struct {
+	Input
+	uses         uses
+	repositories map[string]*repository // the pinned ones, by full name
+	origins      origins
+}
+
+func newJudge(in Input) *judge {
+	j := &judge{Input: in, uses: findUses(in.Snapshot)}
+	j.repositories = j.findRepositories()
+	j.origins = j.findOrigins()
+	return j
+}
+
+// judge makes the one decision for an image. Everything that may keep it has
+// its say; only what nothing keeps goes.
+func (j *judge) judge(img *engine.Image) Decision {
+	d := Decision{Image: img, Reasons: j.uses.of(img)}
+	d.Reasons = append(d.Reasons, j.keptByName(img)...)
+	home := homes(img)
+	switch {
+	case len(home) == 0:
+		j.judgeNameless(&d)
+	case len(home) > 1:
+		j.judgeShared(&d, home)
+	default:
+		j.judgeNamed(&d, home[0])
+	}
+	if d.Delete = deletes(d.Reasons); d.Delete {
+		j.wait(&d)
+	} else {
+		d.Reasons = slices.DeleteFunc(d.Reasons, lets)
+	}
+	slices.SortStableFunc(d.Reasons, func(a, b reason.Reason) int {
+		return cmp.Or(cmp.Compare(strength(a.Code), strength(b.Code)), cmp.Compare(a.Detail, b.Detail))
+	})
+	d.Reasons = slices.Compact(d.Reasons)
+	return d
+}
+
+// homes are the repositories that an image has a name or a digest in. A digest
+// without a tag says where the image once was, and counts only beside one.
+func homes(img *engine.Image) []string {
+	var found []string
+	for _, n := range img.Names {
+		found = append(found, n.Repository)
+	}
+	if len(found) > 0 {
+		for _, n := range img.Digests {
+			found = append(found, n.Repository)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// judgeShared leaves alone what has a name in several repositories: nobody
+// here can say what it is in the other one.
+func (j *judge) judgeShared(d *Decision, home []string) {
+	var pinned, others []string
+	for _, name := range home {
+		if j.repositories[name] != nil {
+			pinned = append(pinned, name)
+			continue
+		}
+		others = append(others, image.FamiliarRepository(name))
+	}
+	if len(pinned) == 0 {
+		d.keep(reason.Unclaimed, "no pin names %s", others[0])
+		return
+	}
+	d.Repository = pinned[0]
+	j.judgeNames(d, j.repositories[pinned[0]])
+	if len(others) == 0 {
+		others = append(others, image.FamiliarRepository(pinned[1]))
+	}
+	d.keep(reason.OtherRepository, "it is %s too", others[0])
+}
+
+func (j *judge) judgeNamed(d *Decision, home string) {
+	r := j.repositories[home]
+	if r == nil {
+		d.keep(reason.Unclaimed, "no pin names %s", image.FamiliarRepository(home))
+		return
+	}
+	d.Repository = home
+	j.judgeNames(d, r)
+}
+
+// judgeNames judges an image by each of its names in one repository.
+func (j *judge) judgeNames(d *Decision, r *repository) {
+	d.Reasons = append(d.Reasons, r.pinned(d.Image)...)
+	if r.skipped != nil {
+		d.Reasons = append(d.Reasons, *r.skipped)
+		return
+	}
+	tagged := false
+	for _, n := range d.Image.Names {
+		if n.Repository == r.name && n.Tag != "" {
+			tagged = true
+			d.Reasons = append(d.Reasons, r.judgeTag(n))
+		}
+	}
+	switch {
+	case !tagged:
+		j.judgeDigest(d, r)
+	case slices.ContainsFunc(d.Image.Names, func(n image.Name) bool { return n.Tag == "" }):
+		d.keep(reason.DigestOnly, "it was pulled by its digest as well")
+	}
+}
+
+// keptByName is the say of --keep.
+func (j *judge) keptByName(img *engine.Image) []reason.Reason {
+	for _, glob := range j.Policy.Keep {
+		for _, n := range append(slices.Clone(img.Names), img.Digests...) {
+			for _, text := range []string{n.String(), n.Familiar(), n.Repository, image.FamiliarRepository(n.Repository)} {
+				if glob.Match(text) {
+					return []reason.Reason{because(reason.KeptByPolicy, "--keep %s matches %s", glob, n.Familiar())}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// deletes tells whether all that was said of an image lets it go.
+func deletes(reasons []reason.Reason) bool {
+	return len(reasons) > 0 && !slices.ContainsFunc(reasons, func(r reason.Reason) bool { return !lets(r) })
+}
+
+// lets tells whether a reason is one to delete.
+func lets(r reason.Reason) bool {
+	return r.Code == reason.OlderThanPrevious || r.Code == reason.Untagged
+}
