@@ -119,7 +119,7 @@ func (e *Engine) Kill() { e.process.kill() }
 
 func (e *Engine) run(t testing.TB) {
 	t.Helper()
-	if err := e.settings(); err != nil {
+	if err := errors.Join(e.forget(), e.settings()); err != nil {
 		t.Fatal(err)
 	}
 	e.process = newProcess(e.dir, e.arguments())
@@ -132,6 +132,12 @@ func (e *Engine) run(t testing.TB) {
 	if err := e.check(); err != nil {
 		t.Fatalf("%s: %v", e.program, err)
 	}
+}
+
+// forget removes what a machine's start removes too: the process numbers in it
+// mean others now, and the engine would take itself for another that runs.
+func (e *Engine) forget() error {
+	return errors.Join(os.RemoveAll(filepath.Join(e.dir, "exec")), os.RemoveAll(filepath.Join(e.dir, "pid")))
 }
 
 // settings are empty, so that the machine's own are not read.

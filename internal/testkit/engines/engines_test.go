@@ -46,6 +46,16 @@ func TestAContainerRuns(t *testing.T) {
 	})
 }
 
+func TestAnEngineStartsAgainAfterAPowerCut(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		e.ImportSleeper(t, "example.org/sleep:1", "one")
+		e.Run(t, "sleeper", "example.org/sleep:1")
+		e.Kill()
+		e.Restart(t)
+		e.Start(t, "sleeper")
+	})
+}
+
 func TestAPullWaits(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
 		r := engines.NewRegistry(t)

@@ -15,8 +15,8 @@ import (
 
 // Proxy puts a socket in front of the engine on which the calls that fail picks
 // are answered with 500, as by an engine with a broken container, and returns
-// the socket's path. A call is shown without the API's version: what fails is
-// asked about is /v1.41/containers/json with the version in it.
+// the socket's path. The path of a call has the API's version in it, such as
+// /v1.41/containers/json.
 func (e *Engine) Proxy(t testing.TB, fail func(*http.Request) bool) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ebb")
