@@ -52,11 +52,11 @@ func (p pair) live(t *testing.T, round uint64) {
 		case d < 3 || len(p[0].ids) == 0:
 			as, content, by := repository()+fmt.Sprint(":", r.IntN(2)), fmt.Sprint("round ", round, " ", r.IntN(4)), enginetest.Way(r.IntN(2))
 			did = fmt.Sprint("pull ", as, " as ", content, " by ", by)
-			p.each(func(i int, s *side) { s.pull(t, as, content, by) })
+			p.each(func(_ int, s *side) { s.pull(t, as, content, by) })
 		case d == 3:
 			name, content := "example.org/"+repository()+":1", fmt.Sprint("import ", round, " ", n)
 			did = "import " + name
-			p.each(func(i int, s *side) { s.ids[content] = s.Import(t, name, content) })
+			p.each(func(_ int, s *side) { s.ids[content] = s.Import(t, name, content) })
 		case d == 4:
 			content, name := p.content(r), "example.org/"+repository()+fmt.Sprint(":", r.IntN(2))
 			did = "tag " + content + " as " + name
@@ -64,7 +64,7 @@ func (p pair) live(t *testing.T, round uint64) {
 		case d == 5:
 			content := p.content(r)
 			did = "create of " + content
-			p.each(func(i int, s *side) {
+			p.each(func(_ int, s *side) {
 				if s.there(t, s.ids[content]) {
 					s.Create(t, s.ids[content], "")
 				}
