@@ -9,24 +9,27 @@ import (
 )
 
 func TestRealEnginesDoWhatEbbReliesOn(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		r := engines.NewRegistry(t)
-		enginetest.Facts(t, enginetest.Subject{
-			Kind:   e.Kind,
-			Client: e.Client,
-			Pull: func(t testing.TB, as, content string, by enginetest.Way) (string, string) {
-				return pull(t, e, r, as, content, by)
-			},
-			Import: e.Import,
-			Create: func(t testing.TB, image, mounted string) string {
-				if mounted != "" {
-					return e.CreateMounting(t, "", image, mounted)
-				}
-				return e.Create(t, "", image)
-			},
-			Restart: e.Restart,
-		})
-	})
+	engines.Each(t, func(t *testing.T, e *engines.Engine) { enginetest.Facts(t, subject(t, e)) })
+}
+
+func subject(t *testing.T, e *engines.Engine) enginetest.Subject {
+	t.Helper()
+	r := engines.NewRegistry(t)
+	return enginetest.Subject{
+		Kind:   e.Kind,
+		Client: e.Client,
+		Pull: func(t testing.TB, as, content string, by enginetest.Way) (string, string) {
+			return pull(t, e, r, as, content, by)
+		},
+		Import: e.Import,
+		Create: func(t testing.TB, image, mounted string) string {
+			if mounted != "" {
+				return e.CreateMounting(t, "", image, mounted)
+			}
+			return e.Create(t, "", image)
+		},
+		Restart: e.Restart,
+	}
 }
 
 func pull(t testing.TB, e *engines.Engine, r *engines.Registry, as, content string, by enginetest.Way) (repository, digest string) {

@@ -56,7 +56,7 @@ func (e *Engine) answer(w http.ResponseWriter, r *http.Request) {
 		e.watch(w, r, c)
 		return
 	}
-	body, err, crashed := e.do(c)
+	body, crashed, err := e.do(c)
 	if crashed {
 		panic(http.ErrAbortHandler)
 	}
@@ -158,20 +158,20 @@ func minor(v string) int {
 }
 
 // do carries a call out.
-func (e *Engine) do(c Call) (body any, err error, crashed bool) {
+func (e *Engine) do(c Call) (body any, crashed bool, err error) {
 	if err := e.supports(c); err != nil {
-		return nil, err, false
+		return nil, false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.log.down {
-		return nil, nil, true
+		return nil, true, nil
 	}
 	if c.API == "" {
 		c.API = e.opts.API
 	}
 	body, err = e.perform(c)
-	return body, err, c.Mutates() && e.tookEffect()
+	return body, c.Mutates() && e.tookEffect(), err
 }
 
 func (e *Engine) perform(c Call) (any, error) {
