@@ -21,7 +21,7 @@ func TestRealEngines(t *testing.T) {
 			t.Fatal(err)
 		}
 		real.Tag(t, "infra/a:2", "other:x")
-		real.Create(t, "c", "infra/a:1")
+		real.Create(t, "web", "infra/a:1")
 		real.Tag(t, "infra/a:2", "infra/a:1")
 		s, err := e.Snapshot(t.Context())
 		if err != nil {
@@ -34,7 +34,7 @@ func TestRealEngines(t *testing.T) {
 			t.Fatalf("snapshot: %+v", s)
 		}
 		c := s.Containers[0]
-		if c.From != "infra/a:1" || c.Image.String() != a || c.State != "created" || c.Name != "c" {
+		if c.From != "infra/a:1" || c.Image.String() != a || c.State != "created" || c.Name != "web" {
 			t.Errorf("container: %+v", c)
 		}
 		ctx := t.Context()
