@@ -90,7 +90,12 @@ func (e *Engine) Engine() engine.Engine { return e.what }
 
 func newClient(at endpoint, opts Options) (*client.Client, error) {
 	transport := &http.Transport{TLSClientConfig: at.tls, MaxIdleConnsPerHost: inspects, IdleConnTimeout: time.Minute}
+	scheme := "http"
+	if at.tls != nil {
+		scheme = "https"
+	}
 	with := []client.Opt{
+		client.WithScheme(scheme), // left to itself it takes any transport with a TLS configuration for https
 		client.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: noRedirect}),
 		client.WithHost(at.host),
 		client.WithUserAgent("ebb-host"),

@@ -76,7 +76,7 @@ func address(host string) (string, error) {
 	case "ssh":
 		return "", errors.New("ssh:// is not supported: run ebb-host on that machine, or forward the socket " +
 			"(ssh -N -L /tmp/docker.sock:/var/run/docker.sock HOST) and use unix:///tmp/docker.sock")
-	case "unix", "tcp", "http", "https":
+	case "unix", "tcp":
 	default:
 		return "", fmt.Errorf("%s is not an address such as unix:///var/run/docker.sock or tcp://host:2376", u.Redacted())
 	}

@@ -32,7 +32,7 @@ type Options struct {
 	Version string
 	API     string // the highest version; 1.56 when empty
 	MinAPI  string // the lowest version; 1.40 when empty
-	Root    string // DockerRootDir
+	Root    string // DockerRootDir; a folder of its own, with its ID in it, when empty
 	Manager bool   // of a Swarm
 	// Podman answers in podman's forms: IDs without sha256:, null for no names,
 	// and a Podman component in /version.
@@ -73,8 +73,15 @@ func Start(t TB, opts Options) *Engine {
 	if err != nil {
 		t.Fatalf("fake engine: %v", err)
 	}
+	opts = opts.filled()
+	if opts.Root == "" {
+		opts.Root = dir // as a real one, with the engine's ID in it
+		if err := os.WriteFile(filepath.Join(dir, "engine-id"), []byte(opts.ID), 0o600); err != nil {
+			t.Fatalf("fake engine: %v", err)
+		}
+	}
 	e := &Engine{
-		opts: opts.filled(), images: map[string]*held{}, refs: map[string]string{},
+		opts: opts, images: map[string]*held{}, refs: map[string]string{},
 		socket: filepath.Join(dir, "docker.sock"), leases: filepath.Join(dir, "containerd.sock"),
 	}
 	e.events.watchers = map[chan message]struct{}{}
@@ -98,7 +105,6 @@ func (o Options) filled() Options {
 	o.Version = cmp.Or(o.Version, "29.0.0")
 	o.API = cmp.Or(o.API, "1.56")
 	o.MinAPI = cmp.Or(o.MinAPI, "1.40")
-	o.Root = cmp.Or(o.Root, "/var/lib/docker")
 	if o.Now == nil {
 		o.Now = time.Now
 	}

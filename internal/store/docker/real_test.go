@@ -1,0 +1,106 @@
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/store/docker"
+	"github.com/ebb-io/ebb/internal/testkit/engines"
+)
+
+func TestRealEngines(t *testing.T) {
+	engines.Each(t, func(t *testing.T, real *engines.Engine) {
+		a := real.Import(t, "infra/a:1", "one")
+		b := real.Import(t, "infra/a:2", "two")
+		e := open(t, real.Host())
+		changes, err := e.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		real.Tag(t, "infra/a:2", "other:x")
+		real.Create(t, "web", "infra/a:1")
+		real.Tag(t, "infra/a:2", "infra/a:1")
+		s, err := e.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Engine.Store != real.Kind || s.Engine.Root != real.Root || s.Engine.ID == "" {
+			t.Errorf("engine: %+v", s.Engine)
+		}
+		if len(s.Images) != 2 || len(s.Containers) != 1 {
+			t.Fatalf("snapshot: %+v", s)
+		}
+		c := s.Containers[0]
+		if c.From != "infra/a:1" || c.Image.String() != a || c.State != "created" || c.Name != "web" {
+			t.Errorf("container: %+v", c)
+		}
+		ctx := t.Context()
+		if err := e.Remove(ctx, a); !errors.Is(err, docker.ErrConflict) {
+			t.Errorf("in use: %v", err)
+		}
+		for _, name := range []string{"other:x", "infra/a:1", b} {
+			if err := e.Remove(ctx, name); err != nil {
+				t.Errorf("remove %s: %v", name, err)
+			}
+		}
+		if _, err := e.Inspect(ctx, b); !errors.Is(err, docker.ErrNotFound) {
+			t.Errorf("inspect of what was removed: %v", err)
+		}
+		if err := e.Remove(ctx, b); !errors.Is(err, docker.ErrNotFound) {
+			t.Errorf("remove of what was removed: %v", err)
+		}
+		awaitDelete(t, changes)
+		changes.Close()
+		if _, known := e.Free(ctx); !known {
+			t.Error("the free space is not known")
+		}
+		if _, complete, err := e.History(ctx, time.Now()); err != nil || !complete {
+			t.Errorf("history: %v, %v", complete, err)
+		}
+		if _, complete, err := e.History(ctx, time.Now().Add(-time.Hour)); err != nil || complete {
+			t.Errorf("history from before the start: %v, %v", complete, err)
+		}
+	})
+}
+
+// awaitDelete waits for the event of a deletion.
+func awaitDelete(t *testing.T, c *docker.Changes) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, ev := range c.Events() {
+			if ev.Type == "image" && ev.Action == "delete" {
+				return
+			}
+		}
+	}
+	t.Errorf("no event of a deletion: %+v", c.Events())
+}
+
+func TestRealPullUnderWay(t *testing.T) {
+	real := engines.StartNew(t)
+	registry := engines.NewRegistry(t)
+	ref := registry.Push(t, "infra/slow:1", engines.Image(t, "slow"))
+	hold := registry.Hold(t)
+	e := open(t, real.Host())
+	done := make(chan error, 1)
+	go func() { done <- real.TryPull(context.WithoutCancel(t.Context()), ref) }()
+	<-hold.Reached
+	pulls, known, err := e.Pulls(t.Context())
+	if err != nil || !known || len(pulls) != 1 {
+		t.Errorf("during the pull: %+v, %v, %v", pulls, known, err)
+	}
+	hold.Release()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if pulls, _, err = e.Pulls(t.Context()); err != nil || len(pulls) != 0 {
+		t.Errorf("after the pull: %+v, %v", pulls, err)
+	}
+	s, err := e.Snapshot(t.Context())
+	if err != nil || s.Engine.Store != engine.Containerd || len(s.Images) != 1 {
+		t.Errorf("snapshot: %+v, %v", s, err)
+	}
+}
