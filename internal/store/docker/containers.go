@@ -92,7 +92,7 @@ func listed(s *container.Summary) (engine.Container, error) {
 	if s.ID == "" {
 		return engine.Container{}, errors.New("a container without an ID")
 	}
-	id, err := parseID(s.ImageID)
+	id, err := madeFrom(s.ImageID, s.Image)
 	if err != nil {
 		return engine.Container{}, fmt.Errorf("container %s: %w", s.ID, err)
 	}
@@ -111,12 +111,24 @@ func listed(s *container.Summary) (engine.Container, error) {
 	return out, nil
 }
 
+// madeFrom is the ID of a container's image. One that has neither ID nor name
+// is of none, as in podman's pods; with half of it the answer is not in full.
+func madeFrom(id, name string) (image.Digest, error) {
+	if id == "" && name == "" {
+		return image.Digest{}, nil
+	}
+	if name == "" {
+		return image.Digest{}, errors.New("its image has no name")
+	}
+	return parseID(id)
+}
+
 // complete adds what the inspection says.
 func complete(out *engine.Container, c *container.InspectResponse) error {
-	if c.ID != out.ID || c.Config == nil || c.Config.Image == "" || c.State == nil {
+	if c.ID != out.ID || c.Config == nil || c.State == nil {
 		return fmt.Errorf("container %s: the engine's answer is not about it, or not in full", out.ID)
 	}
-	id, err := parseID(c.Image)
+	id, err := madeFrom(c.Image, c.Config.Image)
 	if err != nil {
 		return fmt.Errorf("container %s: %w", out.ID, err)
 	}

@@ -51,9 +51,9 @@ func world(t *testing.T, opts fake.Options) *fake.Engine {
 func each(t *testing.T, test func(*testing.T, fake.Options)) {
 	t.Helper()
 	for title, opts := range map[string]fake.Options{
-		"20.10":      {API: "1.41", Store: fake.GraphDriver, Manager: true},
-		"podman":     {API: "1.41", Store: fake.GraphDriver, Podman: true, Manager: true},
-		"containerd": {API: "1.56", Store: fake.Containerd, Manager: true},
+		"20.10":      {API: "1.41", Store: engine.GraphDriver, Manager: true},
+		"podman":     {API: "1.41", Store: engine.GraphDriver, Podman: true, Manager: true},
+		"containerd": {API: "1.56", Store: engine.Containerd, Manager: true},
 	} {
 		t.Run(title, func(t *testing.T) { test(t, opts) })
 	}
@@ -79,14 +79,14 @@ func TestSnapshotIsAllThatIsThere(t *testing.T) {
 			if i.Shared < 0 {
 				t.Errorf("image %s: what it shares is not known", i.ID)
 			}
-			if pulled := !i.Pulled.IsZero(); pulled != (opts.Store == fake.Containerd) {
+			if pulled := !i.Pulled.IsZero(); pulled != (opts.Store == engine.Containerd) {
 				t.Errorf("image %s: pulled %s", i.ID, i.Pulled)
 			}
 		}
 		if len(s.Images) != 3 || byName["traefik:2"].ID != byName["other:x"].ID {
 			t.Errorf("images: %+v", s.Images)
 		}
-		if opts.Store == fake.Containerd && cmp.Diff([]string{"docker.io/library/traefik"}, byName[""].Origins) != "" {
+		if opts.Store == engine.Containerd && cmp.Diff([]string{"docker.io/library/traefik"}, byName[""].Origins) != "" {
 			t.Errorf("origins: %v", byName[""].Origins)
 		}
 		c := s.Containers[0]
@@ -112,7 +112,7 @@ func TestAnyFailingCallIsAnIncompleteView(t *testing.T) {
 		"empty": {Empty: true}, "half": {Half: true}, "reset": {Reset: true},
 	}
 	kinds := []fake.Kind{fake.GetInfo, fake.ListImages, fake.InspectImage, fake.ListContainers, fake.InspectContainer, fake.ListServices}
-	f := world(t, fake.Options{Store: fake.Containerd, Manager: true})
+	f := world(t, fake.Options{Store: engine.Containerd, Manager: true})
 	e := open(t, f.Host())
 	for title, fault := range faults {
 		for _, kind := range kinds {
@@ -302,11 +302,12 @@ func TestChangesAndTheirEnd(t *testing.T) {
 	}
 }
 
-func TestHistoryIsCompleteIfSomethingOlderIsKnown(t *testing.T) {
+func TestHistoryIsCompleteUnlessLaterEventsPushedItOut(t *testing.T) {
 	f := fake.Start(t, fake.Options{})
 	e := open(t, f.Host())
-	if _, complete, err := e.History(t.Context(), time.Now()); complete || err != nil {
-		t.Errorf("nothing is known: %v, %v", complete, err)
+	begin := time.Now()
+	if _, complete, err := e.History(t.Context(), begin); !complete || err != nil {
+		t.Errorf("nothing happened: %v, %v", complete, err)
 	}
 	f.Pull("a:1", fake.Made("a"))
 	since := time.Now()
@@ -315,10 +316,16 @@ func TestHistoryIsCompleteIfSomethingOlderIsKnown(t *testing.T) {
 	if err != nil || !complete || len(got) != 1 || got[0].Name.Tag != "2" {
 		t.Errorf("got %+v, %v, %v", got, complete, err)
 	}
+	for range 300 {
+		f.Emit("network", "connect", "n", nil)
+	}
+	if got, complete, err = e.History(t.Context(), begin); err != nil || complete || len(got) != 0 {
+		t.Errorf("after 300 other events: got %+v, %v, %v", got, complete, err)
+	}
 }
 
 func TestPullsUnderWay(t *testing.T) {
-	f := fake.Start(t, fake.Options{Store: fake.Containerd})
+	f := fake.Start(t, fake.Options{Store: engine.Containerd})
 	e := open(t, f.Host())
 	finish := f.Pulling("a:1", fake.Made("a"))
 	f.AddLease("cancelled", time.Now().Add(-2*time.Hour), map[string]string{"moby/prune.images": "true"})
@@ -341,7 +348,7 @@ func TestPullsUnderWay(t *testing.T) {
 }
 
 func TestPullsOfAnotherMachineAreNotKnown(t *testing.T) {
-	f := fake.Start(t, fake.Options{Store: fake.Containerd, Root: t.TempDir()})
+	f := fake.Start(t, fake.Options{Store: engine.Containerd, Root: t.TempDir()})
 	e := open(t, f.Host())
 	if _, known, err := e.Pulls(t.Context()); known || err != nil {
 		t.Errorf("got %v, %v", known, err)

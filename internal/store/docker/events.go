@@ -120,19 +120,23 @@ func (c *Changes) Close() {
 	<-c.done
 }
 
+// remembered is how many events of all kinds an engine keeps, none of them from
+// before its start.
+const remembered = 256
+
 // History is what happened since a time, as far as the engine remembers.
-// Complete means that it remembers something older too: the engine keeps only
-// the last 256 events of all kinds, and none from before its start.
+// Complete means that nothing since then was pushed out by later events.
 func (e *Engine) History(ctx context.Context, since time.Time) (happened []engine.Event, complete bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	since = since.Add(e.skew)
 	stream := e.api.Events(ctx, client.EventsListOptions{Since: "1", Until: stamp(e.now().Add(e.skew))})
-	for {
+	for all, older := 0, false; ; {
 		select {
 		case m := <-stream.Messages:
+			all++
 			if at(m).Before(since) {
-				complete = true
+				older = true
 				continue
 			}
 			if ev, ok := event(m); ok {
@@ -142,7 +146,7 @@ func (e *Engine) History(ctx context.Context, since time.Time) (happened []engin
 			if err != nil && !errors.Is(err, io.EOF) {
 				return nil, false, incomplete("history: %w", err)
 			}
-			return happened, complete, nil
+			return happened, older || all < remembered, nil
 		}
 	}
 }
