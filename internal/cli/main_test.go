@@ -35,7 +35,7 @@ func ebb() {
 		}
 	}
 	ctx := cli.WithSignals(context.Background())
-	os.Exit(cli.Main(ctx, cli.Process{
+	os.Exit(cli.Main(ctx, cli.Ebb(), cli.Process{
 		Args: os.Args[1:],
 		In:   cli.Input{Reader: os.Stdin, Terminal: onTerminal("in")},
 		Out:  output(os.Stdout, "out"),

@@ -10,19 +10,16 @@ import (
 
 func newRoot(app *App, groups []Group) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "ebb",
-		Short: "Ebb brings container-image storage down to what is still in use, and proves that it kept the rest.",
-		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
-  ebb registry run --storage /var/lib/registry --owners owners.yaml \
-      --registry https://registry.example.org
-  ebb registry explain apps/web:v3 --storage /var/lib/registry`,
+		Use:               app.Program.Name,
+		Short:             app.Program.Short,
+		Example:           app.Program.Examples,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 	}
 	Parent(root)
 	app.Common.add(root.PersistentFlags())
-	root.Version = buildVersion().String()
+	root.Version = buildVersion().text(app.Program.Name)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the program's version")
 	root.SetIn(app.In)
@@ -32,7 +29,7 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range groups {
-		root.AddCommand(g.Command(app))
+		app.attach(root, g.Command(app))
 	}
 	root.AddCommand(versionCommand(app))
 	addCompletion(root)
