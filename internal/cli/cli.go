@@ -66,10 +66,10 @@ type Group struct {
 type App struct {
 	Process
 	Program Program
-	Common Common
-	out    *pipe
-	given  map[string]bool   // flags of the command line itself
-	from   map[string]string // where the others have their values from
+	Common  Common
+	out     *pipe
+	given   map[string]bool   // flags of the command line itself
+	from    map[string]string // where the others have their values from
 }
 
 // Main runs one command and answers with its exit code.

@@ -69,3 +69,9 @@ func (s Share) Set(text string) (err error) {
 	*s.Value, err = policy.ParseShare(text)
 	return err
 }
+
+// CheckGlob is the error of a pattern that is none.
+func CheckGlob(s string) error {
+	_, err := policy.ParseGlob(s)
+	return err
+}

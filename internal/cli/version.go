@@ -37,6 +37,9 @@ func versionCommand(app *App) *cobra.Command {
 	}
 }
 
+// Version is this program's, as its build says.
+func (a *App) Version() string { return buildVersion().Version }
+
 func buildVersion() version {
 	v := version{
 		Kind:    report.Kind{APIVersion: report.APIVersion, Kind: "Version"},

@@ -30,8 +30,6 @@ that a container uses. The rest goes by its exact name, never forced. Images of
 a repository without a pin are left alone.`,
 	}
 	cli.Parent(cmd)
+	cmd.AddCommand(checkCommand(a), runCommand(a), explainCommand(a), watchCommand(a), historyCommand(a), holdCommand(a))
 	return cmd
 }
-
-// code is the one place where errors become exit codes.
-func code(error) (int, bool) { return 0, false }

@@ -45,7 +45,7 @@ func variables(a *cli.App) []string {
 func (f *planFlags) add(flags *pflag.FlagSet) {
 	f.policy = policy.Default()
 	f.owners.Kind = "PATH"
-	f.repository = cli.List{Parse: parseGlob, Commas: true, Kind: "PATTERN"}
+	f.repository = cli.List{Parse: cli.CheckGlob, Commas: true, Kind: "PATTERN"}
 	f.exclude = f.repository
 	f.keep = cli.List{Parse: checkPin, Commas: true, Kind: "REF"}
 	f.keepFrom.Kind = "FILE"

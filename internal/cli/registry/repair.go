@@ -62,7 +62,7 @@ listed with what to do. Without --yes nothing is written.`,
 }
 
 func (f *repairFlags) add(flags *pflag.FlagSet) {
-	f.repository = cli.List{Parse: parseGlob, Commas: true, Kind: "PATTERN"}
+	f.repository = cli.List{Parse: cli.CheckGlob, Commas: true, Kind: "PATTERN"}
 	f.exclude = f.repository
 	f.leftoverAge, f.share = 24*time.Hour, policy.Default().MaxDeleteShare
 	f.storageFlags.add(flags)

@@ -3,14 +3,7 @@ package registry
 import (
 	"fmt"
 	"strconv"
-
-	"github.com/ebb-io/ebb/internal/policy"
 )
-
-func parseGlob(s string) error {
-	_, err := policy.ParseGlob(s)
-	return err
-}
 
 // rate is a flag that holds requests a second.
 type rate struct{ value *float64 }
