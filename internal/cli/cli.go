@@ -77,7 +77,7 @@ func Main(ctx context.Context, program Program, p Process, groups ...Group) int 
 	app := &App{Process: p, Program: program, out: &pipe{to: p.Out}}
 	app.Out.Writer = app.out
 	root := newRoot(app, groups)
-	root.SetArgs(p.Args)
+	root.SetArgs(append([]string{}, p.Args...)) // of nil, cobra makes the process's own
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = app.out.failed

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -101,8 +102,8 @@ func (p *page) hostExplained(img HostExplained) {
 	if img.Until != nil {
 		p.line("%sit may go at %s", indent, stamp(img.Until.Time))
 	}
-	for _, v := range img.Versions {
-		p.hanging(indent, Escape(v.text()))
+	for _, text := range versionTexts(img.Versions) {
+		p.hanging(indent, Escape(text))
 	}
 	if len(img.Digests) == 0 {
 		p.line("%sno digest: it can't be pulled again", indent)
@@ -112,19 +113,27 @@ func (p *page) hostExplained(img HostExplained) {
 	}
 }
 
+// versionTexts say it of each tag once.
+func versionTexts(versions []HostVersion) []string {
+	var texts []string
+	for _, v := range versions {
+		if text := v.text(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // text is what a tag is compared with, in words.
 func (v HostVersion) text() string {
-	_, tag, _ := cutTag(v.Name)
+	tag := v.Name
+	if n, err := image.ParseName(v.Name); err == nil {
+		tag = n.Tag
+	}
 	if v.Stream == "" {
 		return tag + " is no version"
 	}
 	return tag + " is a " + phrase(v.Stable, "stable version", "pre-release") + " of the stream " + v.Stream
-}
-
-// cutTag splits a full name with a tag.
-func cutTag(name string) (repository, tag string, ok bool) {
-	n, err := image.ParseName(name)
-	return n.Repository, n.Tag, err == nil
 }
 
 func (p *page) hostRepository(r HostRepository) {

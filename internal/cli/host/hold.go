@@ -46,6 +46,11 @@ func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	return start(ctx, a, args)
+}
+
+// start runs a command with this process's streams, to its end.
+func start(ctx context.Context, a *cli.App, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In.Reader, a.Stdout(), a.Err.Writer
 	cmd.Cancel = func() error { return forward(ctx, a, cmd.Process) }
