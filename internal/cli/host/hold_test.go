@@ -17,7 +17,7 @@ import (
 
 // within calls f as a command of a program with these streams does, and is its
 // exit code.
-func within(t *testing.T, ctx context.Context, p cli.Process, f func(context.Context, *cli.App) error) int {
+func within(ctx context.Context, t *testing.T, p cli.Process, f func(context.Context, *cli.App) error) int {
 	t.Helper()
 	group := cli.Group{
 		Command: func(a *cli.App) *cobra.Command {
@@ -46,7 +46,7 @@ func TestHeldCommand(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var out, err bytes.Buffer
 			p := cli.Process{In: cli.Input{Reader: strings.NewReader("input")}, Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &err}}
-			code := within(t, t.Context(), p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, test.args) })
+			code := within(t.Context(), t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, test.args) })
 			if code != test.code || out.String() != test.out || err.String() != test.err {
 				t.Errorf("exit code %d, want %d; wrote %q and %q, want %q and %q", code, test.code, out.String(), err.String(), test.out, test.err)
 			}
@@ -82,7 +82,7 @@ func TestHeldCommandGetsSignals(t *testing.T) {
 				_, _ = io.Copy(&rest, read)
 			}()
 			p := cli.Process{In: cli.Input{Reader: strings.NewReader(""), Terminal: test.terminal}, Out: cli.Output{Writer: write}, Err: cli.Output{Writer: io.Discard}}
-			code := within(t, ctx, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, []string{"sh", "-c", script}) })
+			code := within(ctx, t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, []string{"sh", "-c", script}) })
 			_ = write.Close()
 			<-done
 			if code != test.code || rest.String() != test.want {
