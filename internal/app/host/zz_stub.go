@@ -16,23 +16,23 @@ import (
 )
 
 type Request struct {
-	Pins      func(context.Context, *engine.Snapshot, journal.Record) (pin.Set, error)
+	Pins      func(ctx context.Context, seen *engine.Snapshot, remembered *journal.Record) (pin.Set, error)
 	Policy    policy.Host
-	QuietFor  time.Duration
-	Clock     func() time.Time
 	PlannedAt time.Time
+	Clock     func() time.Time
 }
 type Pass struct {
 	Plan     *retention.Plan
 	Snapshot *engine.Snapshot
-	Record   journal.Record
 	Pins     pin.Set
-	Warnings []string
+	Record   journal.Record
+	Forgot   error
 }
 type RunRequest struct {
 	Request
-	Approve func(*Pass) (bool, error)
-	Named   retention.Named
+	Approve  func(*Pass) (bool, error)
+	Named    retention.Named
+	QuietFor time.Duration
 }
 type Result struct {
 	*Pass
@@ -43,17 +43,15 @@ type Result struct {
 	StartedAt, FinishedAt time.Time
 }
 
-var ErrBusy, ErrStale, ErrLimit, ErrNoPins, ErrIncomplete = errors.New("busy"), errors.New("stale"), errors.New("limit"), errors.New("no pins"), errors.New("incomplete")
+var (
+	ErrNoPins      = errors.New("nothing is pinned")
+	ErrStale       = errors.New("stale plan")
+	ErrLimit       = errors.New("over a safety limit")
+	ErrBusy        = errors.New("busy")
+	ErrImplausible = errors.New("implausible")
+)
 
-func Check(ctx context.Context, e *docker.Engine, s *state.Dir, r Request) (*Pass, error) { return nil, nil }
+func Check(ctx context.Context, e *docker.Engine, s *state.Dir, r Request) (*Pass, error) { return nil, ErrBusy }
 func Run(ctx context.Context, e *docker.Engine, s *state.Dir, r RunRequest) (*Result, error) {
-	return nil, nil
+	return nil, ErrBusy
 }
-
-type WatchRequest struct {
-	Every, RetryEvery time.Duration
-	Retries           int
-	Pass              func(context.Context) error
-}
-
-func Watch(ctx context.Context, r WatchRequest) error { return nil }

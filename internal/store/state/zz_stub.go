@@ -3,11 +3,12 @@ package state
 import (
 	"context"
 
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/journal"
 )
 
 type Dir struct{}
 
-func Open(path string) (*Dir, error)                                      { return &Dir{}, nil }
-func (d *Dir) Load(key string) (journal.Record, error)                    { return journal.Record{}, nil }
-func (d *Dir) Hold(ctx context.Context, key string) (func() error, error) { return func() error { return nil }, nil }
+func Open(path string) (*Dir, error)                            { return &Dir{}, nil }
+func (d *Dir) Load(e engine.Engine) (journal.Record, error)     { return journal.Record{}, nil }
+func (d *Dir) Lock(ctx context.Context, id string) (func(), error) { return func() {}, nil }
