@@ -66,7 +66,7 @@ func (j *job) plan(ctx context.Context) (*app.Pass, error) {
 		return nil, err
 	}
 	defer at.close()
-	pass, err := app.Check(ctx, at.Engine, at.dir, j.request())
+	pass, err := app.Check(ctx, at.engine, at.dir, j.request())
 	if err != nil {
 		return nil, err
 	}

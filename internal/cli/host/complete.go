@@ -23,7 +23,7 @@ func completeImages(a *cli.App, where *engineFlags) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 		defer cancel()
-		e, err := where.engine(ctx)
+		e, err := where.engine(ctx, a)
 		if err != nil {
 			return nil, only
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	app "github.com/ebb-io/ebb/internal/app/host"
+	"github.com/ebb-io/ebb/internal/store/docker"
 )
 
 // The exit codes of this group, beside those that all have.
@@ -16,13 +17,16 @@ const (
 	exitLimit       = 13
 )
 
+// errPins says that a source of pins could not be read in full.
+var errPins = errors.New("the pins can not be read")
+
 // errFailed says that the work is done but for some images.
 var errFailed = errors.New("not all could be deleted")
 
 // code is the one place where errors become exit codes; the first that fits.
 func code(err error) (int, bool) {
 	switch {
-	case errors.Is(err, app.ErrIncomplete), errors.Is(err, app.ErrNoPins):
+	case errors.Is(err, docker.ErrIncomplete), errors.Is(err, app.ErrImplausible), errors.Is(err, errPins), errors.Is(err, app.ErrNoPins):
 		return exitIncomplete, true
 	case errors.Is(err, app.ErrBusy):
 		return exitBusy, true

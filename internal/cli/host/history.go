@@ -37,11 +37,8 @@ func history(a *cli.App, cmd *cobra.Command, where *engineFlags, since time.Dura
 		return err
 	}
 	defer at.close()
-	snapshot, err := at.Snapshot(cmd.Context())
-	if err != nil {
-		return err
-	}
-	record, err := at.dir.Load(snapshot.Engine.Key())
+	e := at.engine.Engine()
+	record, err := at.dir.Load(e)
 	if err != nil {
 		return err
 	}
@@ -52,6 +49,6 @@ func history(a *cli.App, cmd *cobra.Command, where *engineFlags, since time.Dura
 			deletions = deletions[1:]
 		}
 	}
-	h := report.NewHistory(snapshot.Engine, deletions)
+	h := report.NewHistory(e, deletions)
 	return a.Print(func() any { return h }, func() []byte { return h.Text(a.View(a.Out)) }, h.Pullable)
 }

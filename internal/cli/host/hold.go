@@ -40,12 +40,12 @@ streams, gets its signals, and its exit code becomes this one's.`,
 	return cmd
 }
 
-func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) (err error) {
+func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) error {
 	release, err := where.hold(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
+	defer release()
 	return start(ctx, a, args)
 }
 
@@ -62,17 +62,13 @@ func start(ctx context.Context, a *cli.App, args []string) error {
 }
 
 // hold takes the lock of the engine that is meant.
-func (f *engineFlags) hold(ctx context.Context, a *cli.App) (release func() error, err error) {
+func (f *engineFlags) hold(ctx context.Context, a *cli.App) (release func(), err error) {
 	at, err := f.open(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	defer at.close()
-	snapshot, err := at.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return at.dir.Hold(ctx, snapshot.Engine.Key())
+	return at.dir.Lock(ctx, at.engine.Engine().ID)
 }
 
 // forward hands on the signal that this process got. An interrupt from the

@@ -30,8 +30,6 @@ type job struct {
 	// preview says that nobody named a pin, so that a check shows what the
 	// running containers would pin.
 	preview bool
-	// admit refuses an engine that is not the one that is meant; nil: any is.
-	admit func(engine.Engine) error
 }
 
 // choices are where pins come from. Paths are absolute.
@@ -104,12 +102,19 @@ func absolute(flag string, items []string, separator string) ([]string, error) {
 }
 
 // readPins is the app's Pins: everything is read anew at each pass.
-func (j *job) readPins(_ context.Context, snapshot *engine.Snapshot, record journal.Record) (pin.Set, error) {
-	if j.admit != nil {
-		if err := j.admit(snapshot.Engine); err != nil {
-			return pin.Set{}, err
-		}
+func (j *job) readPins(_ context.Context, seen *engine.Snapshot, remembered *journal.Record) (pin.Set, error) {
+	set, err := j.namedPins()
+	if err != nil {
+		return pin.Set{}, fmt.Errorf("%w: %w", errPins, err)
 	}
+	if j.pinRunning || j.preview {
+		set = pins.Combine(set, pins.Running(seen, remembered, j.environment()))
+	}
+	return set, nil
+}
+
+// namedPins are those that a person wrote.
+func (j *job) namedPins() (pin.Set, error) {
 	set, err := pins.Args(j.pin, "--pin")
 	if err != nil {
 		return pin.Set{}, err
@@ -129,9 +134,6 @@ func (j *job) readPins(_ context.Context, snapshot *engine.Snapshot, record jour
 		}
 		set = pins.Combine(set, more)
 	}
-	if j.pinRunning || j.preview {
-		set = pins.Combine(set, pins.Running(snapshot, &record, environment))
-	}
 	return set, nil
 }
 
@@ -150,7 +152,7 @@ func (j *job) environment() map[string]string {
 }
 
 func (j *job) request() app.Request {
-	return app.Request{Pins: j.readPins, Policy: j.policy, QuietFor: j.quietFor, Clock: j.Now}
+	return app.Request{Pins: j.readPins, Policy: j.policy, Clock: j.Now}
 }
 
 // options are the choices as documents name them.
@@ -165,17 +167,18 @@ func (j *job) options() report.HostOptions {
 
 // document is a pass as reports know it.
 func (j *job) document(p *app.Pass) report.HostPass {
-	return report.HostPass{Plan: p.Plan, Record: p.Record, Options: j.options(), Warnings: p.Warnings}
+	return report.HostPass{Plan: p.Plan, Record: p.Record, Options: j.options(), Warnings: warnings(p)}
 }
 
 // warn says what a person should know of a pass: a few warnings, and all when
 // asked.
 func (j *job) warn(p *app.Pass) {
 	const few = 3
-	for i, text := range p.Warnings {
+	all := warnings(p)
+	for i, text := range all {
 		if i == few && !j.Common.Verbose {
-			j.Note("warning: and %d more warnings, which -v shows", len(p.Warnings)-few)
-			return
+			j.Note("warning: and %d more warnings, which -v shows", len(all)-few)
+			break
 		}
 		j.Note("warning: %s", text)
 	}
@@ -184,6 +187,18 @@ func (j *job) warn(p *app.Pass) {
 			j.Note("warning: --keep %s matches no image", glob)
 		}
 	}
+}
+
+// warnings are what a pass has to say beside its plan.
+func warnings(p *app.Pass) []string {
+	var texts []string
+	if p.Forgot != nil {
+		texts = append(texts, "what was seen can not be remembered: "+oneLine(p.Forgot))
+	}
+	for _, w := range p.Pins.Warnings {
+		texts = append(texts, string(w))
+	}
+	return texts
 }
 
 // matchesAny doubts a pattern that matches nothing: a slip in it would delete

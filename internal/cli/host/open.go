@@ -12,8 +12,8 @@ import (
 
 // place is an engine with what Ebb remembers of it.
 type place struct {
-	*docker.Engine
-	dir *state.Dir
+	engine *docker.Engine
+	dir    *state.Dir
 }
 
 // open reaches the engine that is meant.
@@ -26,19 +26,20 @@ func (f *engineFlags) open(ctx context.Context, a *cli.App) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := f.engine(ctx)
+	e, err := f.engine(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	return &place{e, dir}, nil
 }
 
-func (f *engineFlags) engine(ctx context.Context) (*docker.Engine, error) {
-	return docker.Open(ctx, docker.Options{Host: f.host, Context: f.context})
+func (f *engineFlags) engine(ctx context.Context, a *cli.App) (*docker.Engine, error) {
+	home, _ := a.Env("HOME")
+	return docker.Open(ctx, docker.Options{Host: f.host, Context: f.context, Env: a.Env, Home: home})
 }
 
 // close ends the connections. There is nothing to lose with them.
-func (p *place) close() { _ = p.Close() }
+func (p *place) close() { _ = p.engine.Close() }
 
 // statePath is the folder that was asked for, or where such files belong.
 func (f *engineFlags) statePath(a *cli.App) (string, error) {

@@ -17,9 +17,10 @@ import (
 	"github.com/ebb-io/ebb/internal/retention"
 )
 
-// pass is one pass of a watch, and all that is told of it. Its error says
-// whether it shall be tried again; what can not be told is no error of it.
-func (w *watch) pass(ctx context.Context) error {
+// pass is one pass of a watch, and all that is told of it. It says whether to
+// try again soon: where the host is busy, or the engine or the pins can not be
+// read. A limit or a lack of pins does not go by itself.
+func (w *watch) pass(ctx context.Context) (again bool) {
 	started := w.Now()
 	result, err := w.try(ctx)
 	if result == nil {
@@ -33,13 +34,14 @@ func (w *watch) pass(ctx context.Context) error {
 	w.observe(result, o, err)
 	line, failed := json.Marshal(report.NewHostResult(report.NewHostPlan(w.document(result.Pass)), o))
 	if failed != nil {
-		return errors.Join(err, failed)
+		w.log.Error("the result can not be written", "error", failed)
+		return false
 	}
 	if w.Common.Output == cli.JSON {
 		_, _ = w.Out.Write(append(line, '\n')) // the stream remembers its failures
 	}
 	w.notify(ctx, line)
-	return err
+	return err != nil && !errors.Is(err, app.ErrLimit) && !errors.Is(err, app.ErrNoPins)
 }
 
 // try is what run does.
@@ -49,13 +51,13 @@ func (w *watch) try(ctx context.Context) (*app.Result, error) {
 		return nil, err
 	}
 	defer at.close()
-	return app.Run(ctx, at.Engine, at.dir, app.RunRequest{Request: w.request()})
+	return app.Run(ctx, at.engine, at.dir, app.RunRequest{Request: w.request(), QuietFor: w.quietFor})
 }
 
 // tell writes one line for each repository and one for the pass, whatever it
 // did.
 func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
-	for _, text := range result.Warnings {
+	for _, text := range warnings(result.Pass) {
 		w.log.Warn(text)
 	}
 	lost := lostBy(result)

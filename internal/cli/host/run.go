@@ -81,7 +81,6 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 		return nil, cli.Usagef("there is no terminal on which to ask: say --yes to delete without a question")
 	}
 	r.policy.Confirmed = flags.confirm != ""
-	r.admit = r.rightEngine
 	return r, nil
 }
 
@@ -109,14 +108,17 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	defer at.close()
-	request := app.RunRequest{Request: r.request()}
+	if err := r.rightEngine(at.engine.Engine()); err != nil {
+		return err
+	}
+	request := app.RunRequest{Request: r.request(), QuietFor: r.quietFor}
 	if r.stored != nil {
 		request.PlannedAt, request.Named = r.stored.PlannedAt, r.stored.Named
 	}
 	if !r.flags.yes {
 		request.Approve = func(p *app.Pass) (bool, error) { return r.ask(ctx, p) }
 	}
-	result, err := app.Run(ctx, at.Engine, at.dir, request)
+	result, err := app.Run(ctx, at.engine, at.dir, request)
 	if errors.Is(err, app.ErrLimit) && result != nil && result.Pass != nil {
 		err = fmt.Errorf("%w: run with --confirm %s if that is right", err, report.ShellQuote(result.Plan.Engine.Name))
 	}

@@ -113,21 +113,17 @@ func (w *watch) watch(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	err = app.Watch(ctx, app.WatchRequest{
-		Every: w.flags.every, RetryEvery: w.flags.retryEvery, Retries: w.flags.retries, Pass: w.pass,
-	})
-	return asked(ctx, err)
+	app.Watch(ctx, app.Schedule{Every: w.flags.every, RetryEvery: w.flags.retryEvery, Retries: w.flags.retries}, app.Wait, w.pass)
+	return asked(ctx)
 }
 
 // asked makes nothing of an end that a service manager asked for: a person's
 // interrupt is told as in every other command.
-func asked(ctx context.Context, err error) error {
+func asked(ctx context.Context) error {
+	cause := context.Cause(ctx)
 	var interrupted cli.Interrupted
-	if errors.As(context.Cause(ctx), &interrupted) {
-		if interrupted.Signal == syscall.SIGTERM {
-			return nil
-		}
-		return interrupted
+	if errors.As(cause, &interrupted) && interrupted.Signal == syscall.SIGTERM {
+		return nil
 	}
-	return err
+	return cause
 }
