@@ -40,8 +40,8 @@ func toolbox() cli.Group {
 	}
 }
 
-// start runs a program in the process.
-func start(t *testing.T, p cli.Program, environment map[string]string, args ...string) (code int, stdout, stderr string) {
+// inProcess runs a program in the process.
+func inProcess(t *testing.T, p cli.Program, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	code = cli.Main(t.Context(), p, cli.Process{
@@ -81,7 +81,7 @@ func TestProgram(t *testing.T) {
 		{"a configuration of the group", flat, []string{"fix", "-c", config}, 2, "", "ebb-tool: configuration " + config + ": line 2: unknown key \"soft\": keys are the names of flags, such as min-age\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			code, out, err := start(t, test.program, nil, test.args...)
+			code, out, err := inProcess(t, test.program, nil, test.args...)
 			if code != test.code || err != test.err || !strings.HasPrefix(out, test.out) || test.out == "" && out != "" {
 				t.Errorf("exit code %d, want %d; said %q, want %q; showed\n%s\nwant\n%s", code, test.code, err, test.err, out, test.out)
 			}
