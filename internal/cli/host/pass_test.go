@@ -80,6 +80,15 @@ func watching(flags watchFlags) (w *watch, stdout, stderr *bytes.Buffer) {
 	return &watch{job: &job{App: a}, flags: &flags, log: newLog(a), metrics: metrics.New("test")}, stdout, stderr
 }
 
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 func TestPassIsTold(t *testing.T) {
 	for _, test := range []struct {
 		name   string
