@@ -109,7 +109,7 @@ func (p *page) hostExplained(img HostExplained) {
 		p.line("%sno digest: it can't be pulled again", indent)
 	}
 	for _, d := range img.Digests {
-		p.hanging(indent+"docker pull ", Escape(strings.Join(familiarTexts([]string{d}), "")))
+		p.line("%*sdocker pull %s", farLeft, "", ShellQuote(strings.Join(familiarTexts([]string{d}), ""))) // whole, to be copied
 	}
 }
 
