@@ -100,9 +100,14 @@ func suggestions(cmd *cobra.Command, word string) []string {
 	return found
 }
 
+// didYouMean asks of the likeliest, or of two: a word may be meant in two
+// groups.
 func didYouMean(suggestions []string) string {
-	if len(suggestions) == 0 {
+	switch len(suggestions) {
+	case 0:
 		return ""
+	case 1:
+		return fmt.Sprintf(", did you mean %q?", suggestions[0])
 	}
-	return fmt.Sprintf(", did you mean %q?", suggestions[0])
+	return fmt.Sprintf(", did you mean %q or %q?", suggestions[0], suggestions[1])
 }

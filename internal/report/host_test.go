@@ -102,6 +102,7 @@ func hostOutcome() report.HostOutcome {
 		FreedBytes: 500 << 20, MeasuredFreedBytes: 498 << 20, Measured: true,
 		Failed:    []report.HostFailure{{ID: hostID("8").String(), Error: "engine: input/output error"}},
 		Refused:   []report.HostFailure{{ID: hostID("2").String(), Names: []string{"docker.io/library/traefik:v2.10.8"}, Error: "conflict: it is used by a container that is being made"}},
+		Skipped:   []report.HostFailure{{ID: hostID("7").String(), Names: []string{"docker.io/library/postgres:15"}, Error: "it got a name"}},
 		StartedAt: hostNow, FinishedAt: hostNow.Add(2300 * time.Millisecond),
 	}
 }

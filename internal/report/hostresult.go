@@ -17,6 +17,7 @@ type HostResult struct {
 	Measured           bool          `json:"measured"`
 	Failed             []HostFailure `json:"failed"`
 	Refused            []HostFailure `json:"refused"` // by the engine, which uses them
+	Skipped            []HostFailure `json:"skipped"` // they, or their repository, changed meanwhile
 	StartedAt          Time          `json:"startedAt"`
 	FinishedAt         Time          `json:"finishedAt"`
 	// Stopped says why the run did not come to its end; empty when it did.
@@ -45,6 +46,7 @@ type HostOutcome struct {
 	Measured           bool
 	Failed             []HostFailure
 	Refused            []HostFailure
+	Skipped            []HostFailure
 	Stopped            string
 	StartedAt          time.Time
 	FinishedAt         time.Time
@@ -55,7 +57,7 @@ func NewHostResult(p HostPlan, o HostOutcome) HostResult {
 	p.Kind = kindOf(KindResult)
 	return HostResult{
 		HostPlan: p, Deleted: o.Deleted, FreedBytes: o.FreedBytes, MeasuredFreedBytes: o.MeasuredFreedBytes, Measured: o.Measured,
-		Failed: failuresOf(o.Failed), Refused: failuresOf(o.Refused),
+		Failed: failuresOf(o.Failed), Refused: failuresOf(o.Refused), Skipped: failuresOf(o.Skipped),
 		StartedAt: Time{o.StartedAt}, FinishedAt: Time{o.FinishedAt}, Stopped: o.Stopped,
 	}
 }

@@ -17,6 +17,7 @@ func HostResultText(p *retention.Plan, o HostOutcome, next string, view View) []
 	page.hostGone(p, o)
 	page.hostFailures("Failed:", "could not be deleted", o.Failed)
 	page.hostFailures("Refused:", "stayed, as the engine would not delete it", o.Refused)
+	page.hostFailures("Skipped:", "changed meanwhile and stayed", o.Skipped)
 	page.hostWaits(p)
 	page.hostSkipped(p)
 	page.gap()
@@ -73,7 +74,7 @@ func familiarTexts(names []string) []string {
 
 // hostEnd is the last line: what was done, and what to do next.
 func (p *page) hostEnd(o HostOutcome, next string) string {
-	text := phrase(o.Stopped == "" && len(o.Failed)+len(o.Refused) == 0, "There was nothing to delete.", "Nothing was deleted.")
+	text := phrase(o.Stopped == "" && len(o.Failed)+len(o.Refused)+len(o.Skipped) == 0, "There was nothing to delete.", "Nothing was deleted.")
 	if o.Deleted.Images > 0 {
 		text = fmt.Sprintf("%s (%s) deleted in %s: %s by estimate%s.", Count(o.Deleted.Images, "image"), Count(o.Deleted.Names, "name"),
 			took(o.FinishedAt.Sub(o.StartedAt)), p.paint(bold, Size(o.FreedBytes)), measured(o))

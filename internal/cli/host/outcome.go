@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 
 	app "github.com/ebb-io/ebb/internal/app/host"
@@ -11,14 +12,16 @@ import (
 // outcome is a result as reports know it.
 func outcome(result *app.Result, stopped error) report.HostOutcome {
 	o := report.HostOutcome{
-		Failed: failures(result.Outcome.Failed), Refused: failures(result.Outcome.Refused), FreedBytes: result.Outcome.Freed,
+		Failed: failures(result.Outcome.Failed), Refused: failures(result.Outcome.Refused), FreedBytes: result.Outcome.FreedBytes,
 		MeasuredFreedBytes: result.MeasuredFreedBytes, Measured: result.Measured,
 		StartedAt: result.StartedAt, FinishedAt: result.FinishedAt,
 	}
-	for _, step := range result.Outcome.Deleted {
-		o.Gone = append(o.Gone, step.ID)
+	o.Skipped = failures(slices.Concat(result.Outcome.Moved, result.Outcome.Skipped))
+	for _, d := range result.Outcome.Deleted {
+		o.Gone = append(o.Gone, d.ID)
+		o.Deleted.Images++
+		o.Deleted.Names += len(d.Names)
 	}
-	o.Deleted = report.HostDeleted{Images: len(o.Gone), Names: result.Outcome.Names}
 	if stopped != nil {
 		o.Stopped = oneLine(stopped)
 	}
@@ -28,8 +31,8 @@ func outcome(result *app.Result, stopped error) report.HostOutcome {
 func failures(failed []execute.Failure) []report.HostFailure {
 	var found []report.HostFailure
 	for _, f := range failed {
-		one := report.HostFailure{ID: f.Step.ID.String(), Error: oneLine(f.Err)}
-		for _, n := range f.Step.Names {
+		one := report.HostFailure{ID: f.ID.String(), Error: oneLine(f.Why)}
+		for _, n := range f.Names {
 			one.Names = append(one.Names, n.String())
 		}
 		found = append(found, one)

@@ -41,7 +41,10 @@ func (w *watch) pass(ctx context.Context) (again bool) {
 		_, _ = w.Out.Write(append(line, '\n')) // the stream remembers its failures
 	}
 	w.notify(ctx, line)
-	return err != nil && !errors.Is(err, app.ErrLimit) && !errors.Is(err, app.ErrNoPins)
+	if err == nil {
+		return changed(result) > 0
+	}
+	return !errors.Is(err, app.ErrLimit) && !errors.Is(err, app.ErrNoPins)
 }
 
 // try is what run does.
@@ -75,7 +78,7 @@ func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
 	}
 	attrs := []any{
 		"outcome", passed(result, err), "images", result.Plan.Totals.Images, "deleted", o.Deleted.Images, "failed", len(o.Failed),
-		"refused", len(o.Refused), "bytes", o.FreedBytes, "measured", o.MeasuredFreedBytes, "took", result.FinishedAt.Sub(result.StartedAt).Round(time.Millisecond),
+		"refused", len(o.Refused), "skipped", len(o.Skipped), "bytes", o.FreedBytes, "measured", o.MeasuredFreedBytes, "took", result.FinishedAt.Sub(result.StartedAt).Round(time.Millisecond),
 	}
 	level := slog.LevelInfo
 	if err != nil {
@@ -93,11 +96,11 @@ type loss struct {
 
 func lostBy(result *app.Result) map[string]loss {
 	lost := map[string]loss{}
-	for _, step := range result.Outcome.Deleted {
-		l := lost[step.Repository]
+	for _, d := range result.Outcome.Deleted {
+		l := lost[d.Repository]
 		l.images++
-		l.bytes += step.Bytes
-		lost[step.Repository] = l
+		l.bytes += d.Bytes
+		lost[d.Repository] = l
 	}
 	return lost
 }
@@ -129,7 +132,7 @@ func passed(result *app.Result, err error) string {
 		return metrics.Refused
 	case err != nil:
 		return metrics.Failed
-	case len(result.Outcome.Failed) > 0:
+	case len(result.Outcome.Failed)+changed(result) > 0:
 		return metrics.Partial
 	}
 	return metrics.Done

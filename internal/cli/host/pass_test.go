@@ -66,7 +66,7 @@ func planned() *retention.Plan {
 func done() *app.Result {
 	return &app.Result{
 		Pass: &app.Pass{Plan: planned(), Snapshot: &engine.Snapshot{}, Pins: pin.Set{Warnings: []pin.Warning{"a warning"}}}, Approved: true,
-		Outcome:   execute.Outcome{Deleted: []retention.Step{{ID: digest("1"), Repository: traefik, Names: []image.Name{named("traefik:v3.0.4")}, Bytes: 100}}, Names: 1, Freed: 100},
+		Outcome:   execute.Outcome{Deleted: []execute.Deletion{{Step: retention.Step{ID: digest("1"), Repository: traefik, Names: []image.Name{named("traefik:v3.0.4")}, Bytes: 100}}}, FreedBytes: 100},
 		StartedAt: now, FinishedAt: now.Add(1500 * time.Millisecond), MeasuredFreedBytes: 96, Measured: true,
 	}
 }
@@ -101,11 +101,11 @@ func TestPassIsTold(t *testing.T) {
 			"time=2026-12-01T03:30:00.000Z level=WARN msg=\"a warning\"\n" +
 				"time=2026-12-01T03:30:00.000Z level=INFO msg=repository repository=traefik images=2 pins=v3.1.2,sha256:999999999999 previous=v3.1.0 candidates=1 deleted=1 kept=1 bytes=100\n" +
 				"time=2026-12-01T03:30:00.000Z level=INFO msg=repository repository=ghcr.io/example/samba images=1 pins=\"\" previous=\"\" candidates=0 deleted=0 kept=1 bytes=0 skipped=PinMissing why=\"samba:1 is not present\"\n" +
-				"time=2026-12-01T03:30:00.000Z level=INFO msg=pass outcome=done images=3 deleted=1 failed=0 refused=0 bytes=100 measured=96 took=1.5s\n",
+				"time=2026-12-01T03:30:00.000Z level=INFO msg=pass outcome=done images=3 deleted=1 failed=0 refused=0 skipped=0 bytes=100 measured=96 took=1.5s\n",
 		},
 		{
 			"not begun", &app.Result{Pass: &app.Pass{Plan: &retention.Plan{}}, StartedAt: now, FinishedAt: now}, app.ErrBusy,
-			"time=2026-12-01T03:30:00.000Z level=ERROR msg=pass outcome=refused images=0 deleted=0 failed=0 refused=0 bytes=0 measured=0 took=0s error=" + quoted(app.ErrBusy) + "\n",
+			"time=2026-12-01T03:30:00.000Z level=ERROR msg=pass outcome=refused images=0 deleted=0 failed=0 refused=0 skipped=0 bytes=0 measured=0 took=0s error=" + quoted(app.ErrBusy) + "\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -127,7 +127,9 @@ func quoted(err error) string {
 
 func TestHowAPassEnded(t *testing.T) {
 	failed := done()
-	failed.Outcome.Failed = []execute.Failure{{Err: errors.New("broken")}}
+	failed.Outcome.Failed = []execute.Failure{{Why: errors.New("broken")}}
+	moved := done()
+	moved.Outcome.Moved = []execute.Failure{{Why: errors.New("moved")}}
 	for _, test := range []struct {
 		name   string
 		result *app.Result
@@ -136,6 +138,7 @@ func TestHowAPassEnded(t *testing.T) {
 	}{
 		{"all is well", done(), nil, metrics.Done},
 		{"some failed", failed, nil, metrics.Partial},
+		{"some changed meanwhile", moved, nil, metrics.Partial},
 		{"busy", done(), app.ErrBusy, metrics.Refused},
 		{"over a limit", done(), app.ErrLimit, metrics.Refused},
 		{"anything else", done(), errors.New("broken"), metrics.Failed},

@@ -179,6 +179,12 @@ func (r *run) afterwards(o report.HostOutcome) string {
 	return ""
 }
 
+// changed is how many images stay because they, or their repository, changed
+// since they were judged.
+func changed(result *app.Result) int {
+	return len(result.Outcome.Moved) + len(result.Outcome.Skipped)
+}
+
 // judge is the error of a run that came to its end, nil where all is well. What
 // the engine refused is no failure: somebody uses it.
 func judge(result *app.Result, stopped error) error {
@@ -189,7 +195,9 @@ func judge(result *app.Result, stopped error) error {
 		return errors.New("not approved: nothing was deleted")
 	case len(result.Outcome.Failed) > 0:
 		f := result.Outcome.Failed[0]
-		return fmt.Errorf("%w: %s, the first is %s: %w", errFailed, report.Count(len(result.Outcome.Failed), "image"), f.Step.ID.Short(), f.Err)
+		return fmt.Errorf("%w: %s, the first is %s: %w", errFailed, report.Count(len(result.Outcome.Failed), "image"), f.ID.Short(), f.Why)
+	case changed(result) > 0:
+		return fmt.Errorf("%w: %s changed meanwhile and stay", app.ErrBusy, report.Count(changed(result), "image"))
 	}
 	return nil
 }
