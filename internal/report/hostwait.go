@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/retention"
 )
@@ -19,7 +20,6 @@ type waiting struct {
 	images      int
 	bytes       int64
 	first, last time.Time // when the first and the last of it may go
-	detail      string    // where all have the same
 }
 
 // waits sums up what only time keeps, the most bytes first.
@@ -34,7 +34,7 @@ func waits(plan *retention.Plan) []*waiting {
 		key := fmt.Sprint(codes)
 		w := groups[key]
 		if w == nil {
-			w = &waiting{codes: codes, first: d.Until, last: d.Until, detail: d.Reasons[0].Detail}
+			w = &waiting{codes: codes, first: d.Until, last: d.Until}
 			groups[key] = w
 		}
 		w.add(d)
@@ -52,9 +52,6 @@ func (w *waiting) add(d *retention.Decision) {
 	}
 	if d.Until.After(w.last) {
 		w.last = d.Until
-	}
-	if d.Reasons[0].Detail != w.detail {
-		w.detail = ""
 	}
 }
 
@@ -79,18 +76,27 @@ func (p *page) hostWaits(plan *retention.Plan) {
 		if !w.first.Equal(w.last) {
 			until += " to " + moment(w.last, plan.Now)
 		}
-		why := cmp.Or(w.detail, strings.Join(codeTexts(w.codes), ", "))
 		p.prose("%s in %s %s %s: %s%s.", p.paint(bold, Size(w.bytes)), Count(w.images, "image"), phrase(w.images == 1, "waits", "wait"), until,
-			p.digests(EscapeLine(why)), w.sooner())
+			w.why(plan.Policy), w.sooner())
 	}
 }
 
-func codeTexts(codes []reason.Code) []string {
-	texts := make([]string, len(codes))
-	for i, c := range codes {
-		texts[i] = string(c)
+// why says what keeps it for now.
+func (w *waiting) why(policy policy.Host) string {
+	texts := make([]string, len(w.codes))
+	for i, code := range w.codes {
+		switch code {
+		case reason.TooYoung:
+			texts[i] = "known for less than " + Age(policy.MinAge)
+		case reason.RecentlyUsed:
+			texts[i] = "used or pinned in the last " + Age(policy.UnusedFor)
+		case reason.RefusedBefore:
+			texts[i] = "the engine would not delete it"
+		default:
+			texts[i] = string(code)
+		}
 	}
-	return texts
+	return strings.Join(texts, ", ")
 }
 
 // sooner are the flags that ask nothing of age; none where one is not enough to
