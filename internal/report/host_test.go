@@ -159,6 +159,8 @@ func hostForms() map[string][]byte {
 func TestHostForms(t *testing.T) {
 	for name, got := range hostForms() {
 		t.Run(name, func(t *testing.T) {
+			// The digits are retention's affair; that they stand there is not.
+			got = bytes.ReplaceAll(got, []byte(hostPass().Plan.Fingerprint()), []byte("FINGERPRINT"))
 			file := filepath.Join("testdata", "host", name)
 			if *update {
 				if err := os.WriteFile(file, got, 0o644); err != nil {
