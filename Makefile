@@ -16,8 +16,8 @@ BENCHFLAGS   ?=
 .DEFAULT_GOAL := help
 
 .PHONY: build
-build: ## Build bin/ebb, a static binary
-	go build -buildvcs=$(VCS) -trimpath -ldflags '-s -w' -o bin/ebb ./cmd/ebb
+build: ## Build bin/ebb and bin/ebb-host, static binaries
+	go build -buildvcs=$(VCS) -trimpath -ldflags '-s -w' -o bin/ ./cmd/ebb ./cmd/ebb-host
 
 .PHONY: demo
 demo: build ## Reclaim a small registry of its own, from push to proof, and clean up

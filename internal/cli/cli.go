@@ -41,6 +41,18 @@ type Process struct {
 	Now     func() time.Time
 }
 
+// Program is what a program is called and how it introduces itself.
+type Program struct {
+	Name  string // as it is typed
+	Short string // in one sentence
+	// Examples are those of the program's own help; of a flat program they are
+	// its group's.
+	Examples string
+	// Flat says that the program is its one group alone, whose commands stand
+	// at the top without the group's name.
+	Flat bool
+}
+
 // Group is a part of the command line.
 type Group struct {
 	// Command makes the group's command with all below it.
@@ -53,18 +65,19 @@ type Group struct {
 // App is what commands share.
 type App struct {
 	Process
-	Common Common
-	out    *pipe
-	given  map[string]bool   // flags of the command line itself
-	from   map[string]string // where the others have their values from
+	Program Program
+	Common  Common
+	out     *pipe
+	given   map[string]bool   // flags of the command line itself
+	from    map[string]string // where the others have their values from
 }
 
 // Main runs one command and answers with its exit code.
-func Main(ctx context.Context, p Process, groups ...Group) int {
-	app := &App{Process: p, out: &pipe{to: p.Out}}
+func Main(ctx context.Context, program Program, p Process, groups ...Group) int {
+	app := &App{Process: p, Program: program, out: &pipe{to: p.Out}}
 	app.Out.Writer = app.out
 	root := newRoot(app, groups)
-	root.SetArgs(p.Args)
+	root.SetArgs(append([]string{}, p.Args...)) // of nil, cobra makes the process's own
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = app.out.failed

@@ -35,9 +35,15 @@ func (a *App) doubtEnvironment(root *cobra.Command) {
 			continue
 		}
 		if value, _ := a.Env(name); value != "" {
-			a.Note("warning: %s is ignored: no flag goes by that name%s", name, didYouMean(Nearest(name, known, slips(name))))
+			a.Note("warning: %s is ignored: no flag goes by that name%s", name, didYouMean(nearest(name, known)))
 		}
 	}
+}
+
+// nearest is the variable that is meant, if any.
+func nearest(name string, known []string) []string {
+	near := Nearest(name, known, slips(name))
+	return near[:min(len(near), 1)]
 }
 
 // slips is in how many letters a name may differ from the one that is meant.

@@ -46,7 +46,7 @@ func (a *App) finish(ctx context.Context, err error, groups []Group) int {
 	if errors.As(err, &interrupted) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &interrupted) {
 		err = interrupted
 	}
-	a.say("ebb: %s", strings.TrimSuffix(err.Error(), "."))
+	a.say("%s: %s", a.Program.Name, strings.TrimSuffix(err.Error(), "."))
 	return code(err, groups)
 }
 
@@ -76,7 +76,7 @@ func (a *App) say(format string, args ...any) {
 // Note tells a person something that is no error.
 func (a *App) Note(format string, args ...any) {
 	if !a.Common.Quiet {
-		a.say("ebb: "+format, args...)
+		a.say("%s: %s", a.Program.Name, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/cli/host"
 	"github.com/ebb-io/ebb/internal/cli/registry"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ebb": ebb})
+	testscript.Main(m, map[string]func(){"ebb": ebb, "ebb-host": ebbHost})
 }
 
 // The variables by which a test arranges the world of an ebb that it starts.
@@ -28,21 +29,26 @@ const (
 )
 
 // ebb is cmd/ebb with a clock and terminals that a test can set.
-func ebb() {
+func ebb() { start(cli.Ebb(), registry.Group(), host.Group()) }
+
+// ebbHost is cmd/ebb-host in the same way.
+func ebbHost() { start(cli.EbbHost(), host.Group()) }
+
+func start(program cli.Program, groups ...cli.Group) {
 	if id, err := strconv.Atoi(os.Getenv(userVar)); err == nil {
 		if err := syscall.Setuid(id); err != nil {
 			panic(err)
 		}
 	}
 	ctx := cli.WithSignals(context.Background())
-	os.Exit(cli.Main(ctx, cli.Process{
+	os.Exit(cli.Main(ctx, program, cli.Process{
 		Args: os.Args[1:],
 		In:   cli.Input{Reader: os.Stdin, Terminal: onTerminal("in")},
 		Out:  output(os.Stdout, "out"),
 		Err:  output(os.Stderr, "err"),
 		Env:  os.LookupEnv, Environ: environ,
 		Now: clock(),
-	}, registry.Group()))
+	}, groups...))
 }
 
 func onTerminal(stream string) bool { return strings.Contains(os.Getenv(terminalVar), stream) }

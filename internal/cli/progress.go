@@ -75,7 +75,7 @@ func (p *Progress) show(stop <-chan struct{}) {
 
 func (p *Progress) update(text string) {
 	if !p.app.Err.Terminal {
-		p.write("ebb: " + text + "\n")
+		p.write(p.app.Program.Name + ": " + text + "\n")
 		return
 	}
 	columns := 80

@@ -10,19 +10,16 @@ import (
 
 func newRoot(app *App, groups []Group) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "ebb",
-		Short: "Ebb brings container-image storage down to what is still in use, and proves that it kept the rest.",
-		Example: `  ebb registry check --storage /var/lib/registry --owners owners.yaml
-  ebb registry run --storage /var/lib/registry --owners owners.yaml \
-      --registry https://registry.example.org
-  ebb registry explain apps/web:v3 --storage /var/lib/registry`,
+		Use:               app.Program.Name,
+		Short:             app.Program.Short,
+		Example:           app.Program.Examples,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 	}
 	Parent(root)
 	app.Common.add(root.PersistentFlags())
-	root.Version = buildVersion().String()
+	root.Version = buildVersion().text(app.Program.Name)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the program's version")
 	root.SetIn(app.In)
@@ -32,7 +29,7 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
 	for _, g := range groups {
-		root.AddCommand(g.Command(app))
+		app.attach(root, g.Command(app))
 	}
 	root.AddCommand(versionCommand(app))
 	addCompletion(root)
@@ -103,9 +100,14 @@ func suggestions(cmd *cobra.Command, word string) []string {
 	return found
 }
 
+// didYouMean asks of the likeliest, or of two: a word may be meant in two
+// groups.
 func didYouMean(suggestions []string) string {
-	if len(suggestions) == 0 {
+	switch len(suggestions) {
+	case 0:
 		return ""
+	case 1:
+		return fmt.Sprintf(", did you mean %q?", suggestions[0])
 	}
-	return fmt.Sprintf(", did you mean %q?", suggestions[0])
+	return fmt.Sprintf(", did you mean %q or %q?", suggestions[0], suggestions[1])
 }

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "world": build, "golden": golden, "tree": tree,
-			"lock": lock, "serve": serve, "answer": answer, "retag": retag, "replace": replace,
+			"lock": lock, "serve": serve, "answer": answer, "retag": retag, "replace": replace, "engine": fakeEngine,
 		},
 	})
 }

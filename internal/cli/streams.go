@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 )
 
@@ -29,3 +30,6 @@ func (p *pipe) Write(data []byte) (int, error) {
 	p.gone = true
 	return len(data), nil
 }
+
+// Stdout is standard output itself, for a program that is started with it.
+func (a *App) Stdout() io.Writer { return a.out.to.Writer }

@@ -24,18 +24,21 @@ func versionCommand(app *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Show the program's version",
-		Example: "  ebb version\n  ebb version -o json",
+		Example: app.Examples("", "version", "version -o json"),
 		Args:    NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.Configure(cmd, nil); err != nil {
 				return err
 			}
 			v := buildVersion()
-			text := func() []byte { return []byte(v.String() + "\n") }
+			text := func() []byte { return []byte(v.text(app.Program.Name) + "\n") }
 			return app.Print(func() any { return v }, text, text)
 		},
 	}
 }
+
+// Version is this program's, as its build says.
+func (a *App) Version() string { return buildVersion().Version }
 
 func buildVersion() version {
 	v := version{
@@ -60,8 +63,9 @@ func buildVersion() version {
 	return v
 }
 
-func (v version) String() string {
-	text := "ebb " + v.Version
+// text is the version in one line.
+func (v version) text(program string) string {
+	text := program + " " + v.Version
 	if v.Revision != "" {
 		text += fmt.Sprintf(" (%.12s)", v.Revision)
 	}

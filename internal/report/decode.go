@@ -23,15 +23,18 @@ type Stored struct {
 	Named     plan.Named // all that it deletes
 }
 
+// checkCommand writes a plan of a registry.
+const checkCommand = "ebb registry check -o json"
+
 // ReadPlan reads a plan that was stored as JSON or YAML. It is strict: a field
 // that is unknown, or of another kind of document, is an error, and so is a
 // document without its lists.
 func ReadPlan(data []byte) (*Stored, error) {
-	data, err := asJSON(data)
+	data, err := asJSON(data, checkCommand)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKind(data); err != nil {
+	if err := checkKind(data, checkCommand); err != nil {
 		return nil, err
 	}
 	var p Plan
@@ -49,7 +52,7 @@ func ReadPlan(data []byte) (*Stored, error) {
 }
 
 // asJSON leaves JSON alone, which is YAML too and much faster to read as it is.
-func asJSON(data []byte) ([]byte, error) {
+func asJSON(data []byte, check string) ([]byte, error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return nil, errors.New("it is empty: was the check cut short?")
@@ -59,18 +62,18 @@ func asJSON(data []byte) ([]byte, error) {
 	}
 	converted, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, errors.New("it is neither JSON nor YAML: write it with ebb registry check -o json")
+		return nil, errors.New("it is neither JSON nor YAML: write it with " + check)
 	}
 	return converted, nil
 }
 
-func checkKind(data []byte) error {
+func checkKind(data []byte, check string) error {
 	var k Kind
 	if err := decodeOne(data, &k, false); err != nil {
 		return err
 	}
 	if k.APIVersion != APIVersion || k.Kind != KindPlan {
-		return fmt.Errorf("it is a %q of %q, not a %s of %s: write it with ebb registry check -o json", k.Kind, k.APIVersion, KindPlan, APIVersion)
+		return fmt.Errorf("it is a %q of %q, not a %s of %s: write it with %s", k.Kind, k.APIVersion, KindPlan, APIVersion, check)
 	}
 	return nil
 }
@@ -114,7 +117,7 @@ func (p *Plan) complete() error {
 		{"sweep.repositories", p.Sweep.Repositories == nil},
 	} {
 		if part.missing {
-			return fmt.Errorf("it has no %s: write it anew with ebb registry check -o json", part.name)
+			return fmt.Errorf("it has no %s: write it anew with %s", part.name, checkCommand)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ const (
 	KindExplanation  = "Explanation"
 	KindUsage        = "Usage"
 	KindRepair       = "Repair"
+	KindHistory      = "History"
 )
 
 // Kind is what every document begins with.

@@ -64,7 +64,7 @@ func (s *shell) ebb(t *testing.T, command string, args ...string) said {
 		args = append(args, "--cache", s.cache)
 	}
 	var out, err bytes.Buffer
-	code := cli.Main(t.Context(), cli.Process{
+	code := cli.Main(t.Context(), cli.Ebb(), cli.Process{
 		Args: args, In: cli.Input{Reader: strings.NewReader("")},
 		Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &err},
 		Env:     func(string) (string, bool) { return "", false },

@@ -110,7 +110,7 @@ func (s stage) run(t *testing.T, line string) int {
 		args = append(args, "--yes") // the reader answers the question
 	}
 	var out, complaints bytes.Buffer
-	code := cli.Main(t.Context(), cli.Process{
+	code := cli.Main(t.Context(), cli.Ebb(), cli.Process{
 		Args: args, In: cli.Input{Reader: strings.NewReader("")},
 		Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &complaints},
 		Env: func(string) (string, bool) { return "", false }, Now: time.Now,
@@ -237,9 +237,10 @@ func TestWordsAreExplained(t *testing.T) {
 			}
 		}
 	}
+	text += read(t, "docs/host.md")
 	for _, match := range regexp.MustCompile(`Code = "([A-Za-z]+)"`).FindAllStringSubmatch(read(t, "internal/reason/reason.go"), -1) {
 		if !strings.Contains(text, "`"+match[1]+"`") {
-			t.Errorf("docs/registry.md does not explain %s", match[1])
+			t.Errorf("neither docs/registry.md nor docs/host.md explains %s", match[1])
 		}
 	}
 }
@@ -283,7 +284,7 @@ func runDemo(t *testing.T, args ...string) string {
 
 func demoWith(ctx context.Context, args ...string) (int, string) {
 	var out bytes.Buffer
-	code := cli.Main(ctx, cli.Process{
+	code := cli.Main(ctx, cli.Ebb(), cli.Process{
 		Args: append([]string{"demo"}, args...), In: cli.Input{Reader: strings.NewReader("")},
 		Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &out},
 		Env: os.LookupEnv, Now: time.Now,

@@ -17,7 +17,7 @@ var storageCommands = []string{"check", "explain", "usage", "run", "verify", "re
 func help(t *testing.T, words ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	code := cli.Main(t.Context(), cli.Process{
+	code := cli.Main(t.Context(), cli.Ebb(), cli.Process{
 		Args: append(words, "--help"), In: cli.Input{Reader: strings.NewReader("")},
 		Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &out},
 		Env: func(string) (string, bool) { return "", false }, Now: time.Now,

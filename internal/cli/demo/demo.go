@@ -227,7 +227,7 @@ func (d *demonstration) main(ctx context.Context, p cli.Process, args []string) 
 		p.Args = append(p.Args, "--owners", d.path("owners.yaml"))
 	}
 	p.Env = d.environment
-	if code := cli.Main(ctx, p, d.groups...); code != 0 {
+	if code := cli.Main(ctx, d.app.Program, p, d.groups...); code != 0 {
 		return fmt.Errorf("demo: ebb %s ended with %d", strings.Join(args, " "), code)
 	}
 	return nil

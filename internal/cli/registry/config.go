@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ebb-io/ebb/internal/cli"
@@ -24,16 +23,12 @@ const (
 // configure fills a command's flags from the environment and the configuration
 // file, and returns the file's owner rules.
 func configure(app *cli.App, cmd *cobra.Command) ([]rules.Config, error) {
-	path := app.ConfigPath()
-	if path == "" {
-		return nil, app.Configure(cmd, nil)
-	}
-	file, err := cli.ReadFile(path)
+	file, err := app.OpenConfig(cmd, ownersKey, ownersFromKey)
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Check(known(cmd.Parent()), onlyGiven(cmd.Parent())); err != nil {
-		return nil, err
+	if file == nil {
+		return nil, app.Configure(cmd, nil)
 	}
 	owners, err := readOwners(file)
 	if err != nil {
@@ -41,35 +36,6 @@ func configure(app *cli.App, cmd *cobra.Command) ([]rules.Config, error) {
 	}
 	file.Rename(ownersFromKey, ownersKey)
 	return owners, app.Configure(cmd, file)
-}
-
-// onlyGiven are the flags of every command that no configuration may hold.
-func onlyGiven(group *cobra.Command) []string {
-	var names []string
-	for _, cmd := range group.Commands() {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if cli.IsPersonal(f) {
-				names = append(names, f.Name)
-			}
-		})
-	}
-	return names
-}
-
-// known are the keys that a configuration may have: the flags of every command
-// of the group, so that one file serves all.
-func known(group *cobra.Command) []string {
-	keys := []string{ownersKey, ownersFromKey}
-	add := func(f *pflag.Flag) {
-		if f.Name != "help" && f.Name != "config" && f.Name != ownersKey {
-			keys = append(keys, f.Name)
-		}
-	}
-	for _, cmd := range group.Commands() {
-		cmd.Flags().VisitAll(add)
-	}
-	group.InheritedFlags().VisitAll(add)
-	return keys
 }
 
 func readOwners(file *cli.File) ([]rules.Config, error) {

@@ -45,7 +45,7 @@ func variables(a *cli.App) []string {
 func (f *planFlags) add(flags *pflag.FlagSet) {
 	f.policy = policy.Default()
 	f.owners.Kind = "PATH"
-	f.repository = cli.List{Parse: parseGlob, Commas: true, Kind: "PATTERN"}
+	f.repository = cli.List{Parse: cli.CheckGlob, Commas: true, Kind: "PATTERN"}
 	f.exclude = f.repository
 	f.keep = cli.List{Parse: checkPin, Commas: true, Kind: "REF"}
 	f.keepFrom.Kind = "FILE"
@@ -57,11 +57,11 @@ func (f *planFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.keepFrom, "keep-from", "the same from a file, one a line")
 	flags.Var(&f.repository, "repository", "clean only these repositories: * stands for anything within a part of a name, ** for anything")
 	flags.Var(&f.exclude, "exclude", "do not clean these repositories")
-	flags.Var(age{&f.policy.MinAge}, "min-age", "keep what was touched more recently")
-	flags.Var(age{&f.policy.UploadAge}, "upload-age", "keep unfinished uploads that were touched more recently")
+	flags.Var(cli.Age{Value: &f.policy.MinAge}, "min-age", "keep what was touched more recently")
+	flags.Var(cli.Age{Value: &f.policy.UploadAge}, "upload-age", "keep unfinished uploads that were touched more recently")
 	flags.BoolVar(&f.policy.DeleteUntagged, "delete-untagged", false, "also delete untagged images that no owner rule claims")
-	flags.Var(age{&f.policy.UntaggedAge}, "untagged-age", "how old those must be")
-	flags.Var(share{&f.policy.MaxDeleteShare}, "max-delete-share", "refuse to delete more of all images, or of all bytes")
+	flags.Var(cli.Age{Value: &f.policy.UntaggedAge}, "untagged-age", "how old those must be")
+	flags.Var(cli.Share{Value: &f.policy.MaxDeleteShare}, "max-delete-share", "refuse to delete more of all images, or of all bytes")
 }
 
 // scope reads the patterns, which were checked as they were given.

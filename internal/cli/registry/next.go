@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/plan"
 	"github.com/ebb-io/ebb/internal/report"
 )
@@ -15,11 +16,11 @@ func (j *job) next(cmd *cobra.Command, p *plan.Plan) []string {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if j.Given(f.Name) && shapesRun(f.Name) {
-			words = append(words, flagWords(f)...)
+			words = append(words, cli.FlagWords(f)...)
 		}
 	})
 	lines := j.proof("Next, while no registry runs on this storage")
-	lines = append(lines, wrap(append(words, "--offline"))...)
+	lines = append(lines, cli.WrapCommand(append(words, "--offline"))...)
 	if len(p.Exceeded) > 0 && !p.Policy.Confirmed {
 		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(j.storage.Store.Name)+" to it.")
 	}
@@ -42,42 +43,4 @@ func shapesRun(flag string) bool {
 		return false
 	}
 	return true
-}
-
-// flagWords writes a flag as it may be typed again.
-func flagWords(f *pflag.Flag) []string {
-	name := "--" + f.Name
-	if f.Value.Type() == "bool" {
-		if f.Value.String() == "true" {
-			return []string{name}
-		}
-		return []string{name + "=false"}
-	}
-	values := []string{f.Value.String()}
-	if l, ok := f.Value.(interface{ Values() []string }); ok {
-		values = l.Values()
-	}
-	var words []string
-	for _, value := range values {
-		words = append(words, name+" "+report.ShellQuote(value))
-	}
-	return words
-}
-
-// wrap breaks a command into lines for a terminal, such that it can be copied.
-func wrap(words []string) []string {
-	const columns = 78
-	var lines []string
-	line := "  "
-	for i, word := range words {
-		if i > 0 && len(line)+len(word) > columns {
-			lines = append(lines, line+`\`)
-			line = "      "
-		}
-		line += word
-		if i < len(words)-1 {
-			line += " "
-		}
-	}
-	return append(lines, line)
 }

@@ -62,14 +62,14 @@ listed with what to do. Without --yes nothing is written.`,
 }
 
 func (f *repairFlags) add(flags *pflag.FlagSet) {
-	f.repository = cli.List{Parse: parseGlob, Commas: true, Kind: "PATTERN"}
+	f.repository = cli.List{Parse: cli.CheckGlob, Commas: true, Kind: "PATTERN"}
 	f.exclude = f.repository
 	f.leftoverAge, f.share = 24*time.Hour, policy.Default().MaxDeleteShare
 	f.storageFlags.add(flags)
 	flags.Var(&f.repository, "repository", "mend only these repositories: * stands for anything within a part of a name, ** for anything")
 	flags.Var(&f.exclude, "exclude", "do not mend these repositories")
-	flags.Var(age{&f.leftoverAge}, "leftover-age", "keep temporary files and empty folders that were touched more recently")
-	flags.Var(share{&f.share}, "max-delete-share", "refuse to remove more of all images, of all tags, or of all layer links")
+	flags.Var(cli.Age{Value: &f.leftoverAge}, "leftover-age", "keep temporary files and empty folders that were touched more recently")
+	flags.Var(cli.Share{Value: &f.share}, "max-delete-share", "refuse to remove more of all images, of all tags, or of all layer links")
 	f.writeFlags.add(flags, "mend what is shown")
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 4 when nothing is damaged and something can be tidied up")
 }
@@ -196,11 +196,11 @@ func (r *mending) next(cmd *cobra.Command) []string {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if r.Given(f.Name) && shapesRun(f.Name) && !slices.Contains([]string{"offline", "registry", "flush-redis"}, f.Name) {
-			words = append(words, flagWords(f)...)
+			words = append(words, cli.FlagWords(f)...)
 		}
 	})
 	lines := append([]string{"Nothing was written.", ""}, r.proof("To mend it, while no registry runs on this storage")...)
-	return append(lines, wrap(append(words, "--offline", "--yes"))...)
+	return append(lines, cli.WrapCommand(append(words, "--offline", "--yes"))...)
 }
 
 // judgeRepair is the error of a repair that came to its end, nil where all is

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os/exec"
+	"time"
+
+	"github.com/ebb-io/ebb/internal/cli"
+)
+
+// notifyFor is how long a command may take to pass a result on.
+const notifyFor = time.Minute
+
+// notify hands a result to the command that was named. It has its time even
+// when the watch is about to end.
+func (w *watch) notify(ctx context.Context, result []byte) {
+	if w.flags.notify == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyFor)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", w.flags.notify)
+	cmd.Stdin = bytes.NewReader(result)
+	cmd.Stdout, cmd.Stderr = w.Err, w.Err
+	cmd.WaitDelay = time.Second // what it leaves behind keeps nobody waiting
+	if err := cmd.Run(); err != nil {
+		w.log.Warn("the notification failed", "command", w.flags.notify, "error", oneLine(err))
+	}
+}
+
+// serve answers Prometheus until the function that it returns is called.
+func (w *watch) serve() (stop func(), err error) {
+	if w.flags.address == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", w.flags.address)
+	if err != nil {
+		return nil, cli.Usagef("--metrics %s: %w", w.flags.address, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", w.metrics.Handler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // it ends when it is closed
+	w.log.Info("metrics are served", "address", listener.Addr().String())
+	return func() { _ = server.Close() }, nil
+}

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	app "github.com/ebb-io/ebb/internal/app/host"
+	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/metrics"
+	"github.com/ebb-io/ebb/internal/pin"
+	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/retention"
+)
+
+// pass is one pass of a watch, and all that is told of it. It says whether to
+// try again soon: where the host is busy, or the engine or the pins can not be
+// read. A limit or a lack of pins does not go by itself.
+func (w *watch) pass(ctx context.Context) (again bool) {
+	started := w.Now()
+	result, err := w.try(ctx)
+	if result == nil {
+		result = &app.Result{StartedAt: started, FinishedAt: w.Now()}
+	}
+	if result.Pass == nil {
+		result.Pass = &app.Pass{Plan: &retention.Plan{Now: started, Policy: w.policy}}
+	}
+	o := outcome(result, err)
+	w.tell(result, o, err)
+	w.observe(result, o, err)
+	line, failed := json.Marshal(report.NewHostResult(report.NewHostPlan(w.document(result.Pass)), o))
+	if failed != nil {
+		w.log.Error("the result can not be written", "error", failed)
+		return false
+	}
+	if w.Common.Output == cli.JSON {
+		_, _ = w.Out.Write(append(line, '\n')) // the stream remembers its failures
+	}
+	w.notify(ctx, line)
+	if err == nil {
+		return changed(result) > 0
+	}
+	return !errors.Is(err, app.ErrLimit) && !errors.Is(err, app.ErrNoPins)
+}
+
+// try is what run does.
+func (w *watch) try(ctx context.Context) (*app.Result, error) {
+	at, err := w.where.open(ctx, w.App)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	return app.Run(ctx, at.engine, at.dir, app.RunRequest{Request: w.request(), QuietFor: w.quietFor})
+}
+
+// tell writes one line for each repository and one for the pass, whatever it
+// did.
+func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
+	for _, text := range warnings(result.Pass) {
+		w.log.Warn(text)
+	}
+	lost := lostBy(result)
+	for i := range result.Plan.Repositories {
+		r := &result.Plan.Repositories[i]
+		l := lost[r.Name]
+		attrs := []any{
+			"repository", image.FamiliarRepository(r.Name), "images", r.Images, "pins", pinTexts(r.Pins), "previous", tagTexts(r.Previous),
+			"candidates", r.Candidates, "deleted", l.images, "kept", r.Images - l.images, "bytes", l.bytes,
+		}
+		if r.Skipped != nil {
+			attrs = append(attrs, "skipped", string(r.Skipped.Code), "why", r.Skipped.Detail)
+		}
+		w.log.Info("repository", attrs...)
+	}
+	attrs := []any{
+		"outcome", passed(result, err), "images", result.Plan.Totals.Images, "deleted", o.Deleted.Images, "failed", len(o.Failed),
+		"refused", len(o.Refused), "skipped", len(o.Skipped), "bytes", o.FreedBytes, "measured", o.MeasuredFreedBytes, "took", result.FinishedAt.Sub(result.StartedAt).Round(time.Millisecond),
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		level = slog.LevelError
+		attrs = append(attrs, "error", oneLine(err))
+	}
+	w.log.Log(context.Background(), level, "pass", attrs...)
+}
+
+// loss is what went of one repository.
+type loss struct {
+	images int
+	bytes  int64
+}
+
+func lostBy(result *app.Result) map[string]loss {
+	lost := map[string]loss{}
+	for _, d := range result.Outcome.Deleted {
+		l := lost[d.Repository]
+		l.images++
+		l.bytes += d.Bytes
+		lost[d.Repository] = l
+	}
+	return lost
+}
+
+func pinTexts(pins []pin.Pin) string {
+	var names []image.Name
+	for _, p := range pins {
+		names = append(names, p.Name)
+	}
+	return tagTexts(names)
+}
+
+// tagTexts are names of one repository without it.
+func tagTexts(names []image.Name) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		if texts[i] = n.Tag; n.Tag == "" {
+			texts[i] = n.Digest.Short()
+		}
+	}
+	return strings.Join(texts, ",")
+}
+
+// passed is how a pass ended, in the words of metrics.
+func passed(result *app.Result, err error) string {
+	_, known := code(err)
+	switch {
+	case err != nil && known:
+		return metrics.Refused
+	case err != nil:
+		return metrics.Failed
+	case len(result.Outcome.Failed)+changed(result) > 0:
+		return metrics.Partial
+	}
+	return metrics.Done
+}
+
+func (w *watch) observe(result *app.Result, o report.HostOutcome, err error) {
+	plan := result.Plan
+	if plan.Engine.ID == "" { // it did not get that far
+		plan = nil
+	}
+	w.metrics.Observe(plan, o.Deleted.Images, o.FreedBytes, o.MeasuredFreedBytes, passed(result, err),
+		result.FinishedAt, result.FinishedAt.Sub(result.StartedAt))
+	if w.flags.textfile == "" {
+		return
+	}
+	if err := w.metrics.WriteTextfile(w.flags.textfile); err != nil {
+		w.log.Warn("metrics are not written", "error", oneLine(err))
+	}
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/journal"
+)
+
+// History is the document of what Ebb deleted on a Docker host, as far as its
+// journal remembers.
+type History struct {
+	Kind
+	Store     HostStore      `json:"store"`
+	Deletions []HostDeletion `json:"deletions"` // the newest last
+}
+
+// HostDeletion is an image that Ebb deleted.
+type HostDeletion struct {
+	At         Time     `json:"at"`
+	ID         string   `json:"id"`
+	Repository string   `json:"repository"` // in full
+	Names      []string `json:"names"`      // in full
+	Digests    []string `json:"digests"`    // repository@digest, in full; none: it can't be pulled again
+	Reasons    []string `json:"reasons"`
+	Detail     string   `json:"detail"`
+	Bytes      int64    `json:"bytes"` // an estimate
+}
+
+// NewHistory writes down what was deleted.
+func NewHistory(e engine.Engine, deletions []journal.Deletion) History {
+	h := History{Kind: kindOf(KindHistory), Store: NewHostStore(e), Deletions: make([]HostDeletion, len(deletions))}
+	for i, d := range deletions {
+		h.Deletions[i] = HostDeletion{
+			At: Time{d.At}, ID: d.ID.String(), Repository: d.Repository, Names: list(d.Names), Digests: list(d.Digests),
+			Reasons: list(d.Reasons), Detail: d.Detail, Bytes: d.Bytes,
+		}
+	}
+	return h
+}
+
+// Text shows a person what was deleted, the newest last, and how to have it
+// again.
+func (h History) Text(view View) []byte {
+	page := &page{View: view}
+	if len(h.Deletions) == 0 {
+		page.prose("Nothing was deleted yet.")
+	}
+	if view.Wide {
+		page.historyWide(h.Deletions)
+		return page.Bytes()
+	}
+	for _, d := range h.Deletions {
+		page.deletion(d)
+	}
+	return page.Bytes()
+}
+
+func (p *page) deletion(d HostDeletion) {
+	p.hanging(stamp(d.At.Time)+between+p.paint(bold, Size(d.Bytes))+between, Escape(d.title()))
+	p.hanging("    ", p.digests(EscapeLine(strings.Join(d.Reasons, ", ")+phrase(d.Detail == "", "", ": ")+d.Detail)))
+	if len(d.Digests) == 0 {
+		p.line("    no digest: it can't be pulled again")
+	}
+	for _, digest := range familiarTexts(d.Digests) {
+		p.line("    docker pull %s", ShellQuote(digest)) // whole, to be copied
+	}
+}
+
+func (d HostDeletion) title() string {
+	if len(d.Names) > 0 {
+		return strings.Join(familiarTexts(d.Names), ", ")
+	}
+	return strings.TrimSpace(strings.Join(familiarTexts([]string{d.Repository}), "") + " " + short(d.ID))
+}
+
+// historyWide has one line for each image.
+func (p *page) historyWide(deletions []HostDeletion) {
+	t := &table{columns: []column{
+		{"WHEN", false},
+		{"FREED", true},
+		{"IMAGE", false},
+		{"ID", false},
+		{"REASONS", false},
+		{"DIGESTS", false},
+	}}
+	for _, d := range deletions {
+		t.add(stamp(d.At.Time), Size(d.Bytes), d.title(), d.ID, strings.Join(d.Reasons, ", "), orDash(strings.Join(familiarTexts(d.Digests), ", ")))
+	}
+	p.wideTable(t)
+}
+
+// Pullable are the digests by which what is gone can be had again, one a line.
+func (h History) Pullable() []byte {
+	page := &page{}
+	for _, d := range h.Deletions {
+		for _, digest := range familiarTexts(d.Digests) {
+			page.line("%s", Escape(digest))
+		}
+	}
+	return page.Bytes()
+}

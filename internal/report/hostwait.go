@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/policy"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/retention"
+)
+
+// waiting is what only time keeps, for the same reasons.
+type waiting struct {
+	codes       []reason.Code
+	images      int
+	bytes       int64
+	first, last time.Time // when the first and the last of it may go
+}
+
+// waits sums up what only time keeps, the most bytes first.
+func waits(plan *retention.Plan) []*waiting {
+	groups := map[string]*waiting{}
+	for i := range plan.Decisions {
+		d := &plan.Decisions[i]
+		if d.Delete || d.Until.IsZero() {
+			continue
+		}
+		codes := codesOf(d.Reasons)
+		key := fmt.Sprint(codes)
+		w := groups[key]
+		if w == nil {
+			w = &waiting{codes: codes, first: d.Until, last: d.Until}
+			groups[key] = w
+		}
+		w.add(d)
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *waiting) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(fmt.Sprint(a.codes), fmt.Sprint(b.codes)))
+	})
+}
+
+func (w *waiting) add(d *retention.Decision) {
+	w.images++
+	w.bytes += d.Image.Unique()
+	if d.Until.Before(w.first) {
+		w.first = d.Until
+	}
+	if d.Until.After(w.last) {
+		w.last = d.Until
+	}
+}
+
+func codesOf(reasons []reason.Reason) []reason.Code {
+	var codes []reason.Code
+	for _, r := range reasons {
+		if !slices.Contains(codes, r.Code) {
+			codes = append(codes, r.Code)
+		}
+	}
+	return codes
+}
+
+// hostWaits says what will go later, when, and what takes it now.
+func (p *page) hostWaits(plan *retention.Plan) {
+	found := waits(plan)
+	if len(found) > 0 {
+		p.gap()
+	}
+	for _, w := range found {
+		until := "until " + moment(w.first, plan.Now)
+		if !w.first.Equal(w.last) {
+			until += " to " + moment(w.last, plan.Now)
+		}
+		p.prose("%s in %s %s %s: %s%s.", p.paint(bold, Size(w.bytes)), Count(w.images, "image"), phrase(w.images == 1, "waits", "wait"), until,
+			w.why(plan.Policy), w.sooner())
+	}
+}
+
+// why says what keeps it for now.
+func (w *waiting) why(policy policy.Host) string {
+	texts := make([]string, len(w.codes))
+	for i, code := range w.codes {
+		switch code {
+		case reason.TooYoung:
+			texts[i] = "known for less than " + Age(policy.MinAge)
+		case reason.RecentlyUsed:
+			texts[i] = "used or pinned in the last " + Age(policy.UnusedFor)
+		case reason.RefusedBefore:
+			texts[i] = "the engine would not delete it"
+		default:
+			texts[i] = string(code)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// sooner are the flags that ask nothing of age; none where one is not enough to
+// say so.
+func (w *waiting) sooner() string {
+	var flags []string
+	for _, code := range w.codes {
+		switch code {
+		case reason.TooYoung, reason.AgeUnknown:
+			flags = append(flags, "--min-age 0s")
+		case reason.RecentlyUsed:
+			flags = append(flags, "--unused-for 0s")
+		default:
+			return ""
+		}
+	}
+	flags = slices.Compact(flags)
+	return "; " + strings.Join(flags, " ") + phrase(len(flags) == 1, " takes it now", " take it now")
+}
+
+// moment is a time of day, with its day where that is another one.
+func moment(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04 UTC")
+	}
+	return t.Format("2006-01-02 15:04 UTC")
+}
+
+// stamp is a time in a table; empty: none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// hostSkipped says which repositories are left alone, and why.
+func (p *page) hostSkipped(plan *retention.Plan) {
+	first := true
+	for i := range plan.Repositories {
+		r := &plan.Repositories[i]
+		if r.Skipped == nil {
+			continue
+		}
+		if first {
+			p.gap()
+			first = false
+		}
+		detail := phrase(r.Skipped.Detail == "", "", ": "+r.Skipped.Detail)
+		p.prose("%s %s (%s)%s.", p.paint(yellow, "Left alone:"), Escape(image.FamiliarRepository(r.Name)), r.Skipped.Code,
+			p.digests(EscapeLine(strings.TrimSuffix(detail, "."))))
+	}
+}
+
+// hostLimits says what holds the plan back, and what lets it go.
+func (p *page) hostLimits(plan *retention.Plan) {
+	if len(plan.Exceeded) == 0 || plan.Policy.Confirmed {
+		return
+	}
+	p.gap()
+	for _, e := range plan.Exceeded {
+		p.prose("%s %s.", p.paint(yellow, "Over a limit:"), exceeded(e))
+	}
+	p.prose("If that is right, run with --confirm %s.", ShellQuote(plan.Engine.Name))
+}
