@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -96,6 +97,23 @@ type Compose struct {
 type Service struct {
 	Name   string
 	Images []string
+}
+
+// Bears tells whether the image is what a name means: by its digest if it has
+// one, else by its tag.
+func (i *Image) Bears(n image.Name) bool {
+	if n.Digested {
+		return i.HasDigest(n.Digest)
+	}
+	return n.Tag != "" && slices.Contains(i.Names, n)
+}
+
+// HasDigest tells whether a digest is the image's ID, or that of its index or
+// of a manifest in it, wherever it was pulled from.
+func (i *Image) HasDigest(d image.Digest) bool {
+	named := func(n image.Name) bool { return n.Digested && n.Digest == d }
+	return i.ID == d || slices.Contains(i.Manifests, d) ||
+		slices.ContainsFunc(i.Digests, named) || slices.ContainsFunc(i.Names, named)
 }
 
 // Label is what people call the image: its first name, else its ID.

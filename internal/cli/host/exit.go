@@ -5,6 +5,7 @@ import (
 
 	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/store/docker"
+	"github.com/ebb-io/ebb/internal/store/state"
 )
 
 // The exit codes of this group, beside those that all have.
@@ -17,18 +18,15 @@ const (
 	exitLimit       = 13
 )
 
-// errPins says that a source of pins could not be read in full.
-var errPins = errors.New("the pins can not be read")
-
 // errFailed says that the work is done but for some images.
 var errFailed = errors.New("not all could be deleted")
 
 // code is the one place where errors become exit codes; the first that fits.
 func code(err error) (int, bool) {
 	switch {
-	case errors.Is(err, docker.ErrIncomplete), errors.Is(err, app.ErrImplausible), errors.Is(err, errPins), errors.Is(err, app.ErrNoPins):
+	case errors.Is(err, docker.ErrIncomplete), errors.Is(err, app.ErrImplausible), errors.Is(err, app.ErrPins), errors.Is(err, app.ErrNoPins):
 		return exitIncomplete, true
-	case errors.Is(err, app.ErrBusy):
+	case errors.Is(err, app.ErrBusy), errors.Is(err, state.ErrBusy):
 		return exitBusy, true
 	case errors.Is(err, app.ErrStale):
 		return exitStale, true

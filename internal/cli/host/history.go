@@ -38,9 +38,12 @@ func history(a *cli.App, cmd *cobra.Command, where *engineFlags, since time.Dura
 	}
 	defer at.close()
 	e := at.engine.Engine()
-	record, err := at.dir.Load(e)
+	record, lost, err := at.dir.Load(e.Key())
 	if err != nil {
 		return err
+	}
+	if lost != nil {
+		a.Note("warning: %s", lost)
 	}
 	deletions := record.Deletions
 	if since > 0 {

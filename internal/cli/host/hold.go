@@ -41,18 +41,20 @@ streams, gets its signals, and its exit code becomes this one's.`,
 }
 
 func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) error {
-	release, err := where.hold(ctx, a)
+	lock, err := where.hold(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer release()
-	return start(ctx, a, args)
+	defer lock.Close()
+	return start(ctx, a, args, lock)
 }
 
-// start runs a command with this process's streams, to its end.
-func start(ctx context.Context, a *cli.App, args []string) error {
+// start runs a command with this process's streams, to its end. It inherits the
+// lock: even if this process is killed, no pass meets it.
+func start(ctx context.Context, a *cli.App, args []string, lock *os.File) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In.Reader, a.Stdout(), a.Err.Writer
+	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Cancel = func() error { return forward(ctx, a, cmd.Process) }
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("hold: %w", err)
@@ -62,13 +64,13 @@ func start(ctx context.Context, a *cli.App, args []string) error {
 }
 
 // hold takes the lock of the engine that is meant.
-func (f *engineFlags) hold(ctx context.Context, a *cli.App) (release func(), err error) {
+func (f *engineFlags) hold(ctx context.Context, a *cli.App) (*os.File, error) {
 	at, err := f.open(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	defer at.close()
-	return at.dir.Lock(ctx, at.engine.Engine().ID)
+	return at.dir.Hold(ctx, at.engine.Engine().ID)
 }
 
 // forward hands on the signal that this process got. An interrupt from the

@@ -67,6 +67,9 @@ func newJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err := j.policy.Validate(); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
+	if _, err := j.namedPins(); err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
 	return j, nil
 }
 
@@ -105,7 +108,7 @@ func absolute(flag string, items []string, separator string) ([]string, error) {
 func (j *job) readPins(_ context.Context, seen *engine.Snapshot, remembered *journal.Record) (pin.Set, error) {
 	set, err := j.namedPins()
 	if err != nil {
-		return pin.Set{}, fmt.Errorf("%w: %w", errPins, err)
+		return pin.Set{}, err
 	}
 	if j.pinRunning || j.preview {
 		set = pins.Combine(set, pins.Running(seen, remembered, j.environment()))
@@ -192,6 +195,9 @@ func (j *job) warn(p *app.Pass) {
 // warnings are what a pass has to say beside its plan.
 func warnings(p *app.Pass) []string {
 	var texts []string
+	if p.Lost != nil {
+		texts = append(texts, "what was remembered is lost, so that every image counts as new: "+oneLine(p.Lost))
+	}
 	if p.Forgot != nil {
 		texts = append(texts, "what was seen can not be remembered: "+oneLine(p.Forgot))
 	}

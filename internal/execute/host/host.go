@@ -20,8 +20,9 @@ import (
 // What is branched on.
 var (
 	// ErrSkip ends the work on one repository for this pass.
-	ErrSkip  = errors.New("repository skipped")
-	errMoved = errors.New("moved")
+	ErrSkip  = errors.New("its repository is left for this pass")
+	errMoved = errors.New("it has moved")
+	errLost  = errors.New("a name is lost")
 )
 
 // Engine is what steps are carried out on. Its errors wrap
@@ -39,7 +40,8 @@ type Run struct {
 	// repository alone, any other error ends the pass.
 	Still func(context.Context, retention.Step) error
 	Clock func() time.Time
-	Done  func(Deletion) // is told of each deletion at once; may be nil
+	// Done is told of each deletion at once. Its error ends the pass.
+	Done func(Deletion) error
 }
 
 // Deletion is a step that was done.
@@ -61,9 +63,9 @@ type Outcome struct {
 	Refused    []Failure        // by the engine
 	Moved      []Failure        // have become another image or got a name
 	Skipped    []Failure        // their repository changed
-	Failed     []Failure
-	Stopped    error // why the pass ended early
-	FreedBytes int64 // an estimate
+	Failed     []Failure        // and what is wrong stands in them
+	Stopped    error            // why the pass ended early
+	FreedBytes int64            // an estimate
 }
 
 // Do carries the steps out. The image in hand is finished when ctx ends.
@@ -96,17 +98,17 @@ func (r Run) Do(ctx context.Context, steps []retention.Step) Outcome {
 }
 
 func (r Run) one(ctx context.Context, step retention.Step, out *Outcome) {
-	there, err := r.remove(ctx, step)
+	deleted, err := r.remove(ctx, step)
 	switch {
-	case err == nil && !there:
-		out.Gone = append(out.Gone, step)
-	case err == nil:
+	case deleted:
 		done := Deletion{step, r.Clock()}
 		out.Deleted = append(out.Deleted, done)
 		out.FreedBytes += step.Bytes
-		if r.Done != nil {
-			r.Done(done)
-		}
+		out.Stopped = errors.Join(err, r.Done(done))
+	case err == nil:
+		out.Gone = append(out.Gone, step)
+	case errors.Is(err, errLost):
+		out.Failed = append(out.Failed, Failure{step, err})
 	case errors.Is(err, errMoved):
 		out.Moved = append(out.Moved, Failure{step, err})
 	case errors.Is(err, engine.ErrConflict):
@@ -117,30 +119,50 @@ func (r Run) one(ctx context.Context, step retention.Step, out *Outcome) {
 	}
 }
 
-// remove tells whether the image was there.
-func (r Run) remove(ctx context.Context, step retention.Step) (there bool, err error) {
+// remove deletes an image, under all its names or not at all. Without an error
+// it tells whether the image was there; with one, whether it is gone all the
+// same.
+func (r Run) remove(ctx context.Context, step retention.Step) (deleted bool, err error) {
 	id := step.ID.String()
 	seen, err := r.Engine.Inspect(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return true, fmt.Errorf("image %s: %w", id, err)
+		return false, fmt.Errorf("image %s: %w", id, err)
 	}
 	if err := same(step, &seen); err != nil {
-		return true, err
+		return false, err
 	}
-	var removed []image.Name
-	if !byID(seen.Names) {
-		removed, err = r.untag(ctx, step.ID, seen.Names)
+	if err := r.untag(ctx, step.ID, seen.Names); err != nil {
+		return false, errors.Join(err, r.restore(ctx, step.ID, seen.Names))
 	}
-	if err == nil {
-		err = r.last(ctx, id)
+	err = r.Engine.Remove(ctx, id)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return false, nil
+	case err != nil:
+		err = fmt.Errorf("image %s: %w", id, err)
+		if _, looked := r.Engine.Inspect(ctx, id); errors.Is(looked, engine.ErrNotFound) {
+			return true, err // only the answer was lost
+		}
+		return false, errors.Join(err, r.restore(ctx, step.ID, seen.Names))
 	}
-	if err != nil {
-		err = errors.Join(err, r.restore(ctx, step.ID, removed))
+	return r.verify(ctx, step.ID, seen.Names)
+}
+
+// verify looks whether an image has gone: an engine may only have taken its
+// names.
+func (r Run) verify(ctx context.Context, id image.Digest, names []image.Name) (gone bool, err error) {
+	_, err = r.Engine.Inspect(ctx, id.String())
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return true, nil
+	case err != nil:
+		return true, fmt.Errorf("image %s: deleted, and then not looked after: %w", id, err)
 	}
-	return true, err
+	err = fmt.Errorf("image %s: %w: it is still there, although the engine said that it was deleted", id, engine.ErrConflict)
+	return false, errors.Join(err, r.restore(ctx, id, names))
 }
 
 // same is an error unless the image is the planned one with no new name.
@@ -172,66 +194,47 @@ func byID(names []image.Name) bool {
 
 // untag removes names until the ID can go. Those that can not be put back, the
 // digests, are left to the end.
-func (r Run) untag(ctx context.Context, id image.Digest, names []image.Name) (removed []image.Name, err error) {
-	left := slices.Clone(names)
-	slices.SortStableFunc(left, func(a, b image.Name) int {
-		switch {
-		case a.Digested == b.Digested:
-			return 0
-		case b.Digested:
-			return -1
-		}
-		return 1
-	})
-	for !byID(left) {
-		name := left[0]
-		now, err := r.Engine.Inspect(ctx, name.String())
+func (r Run) untag(ctx context.Context, id image.Digest, names []image.Name) error {
+	left := slices.SortedStableFunc(slices.Values(names), func(a, b image.Name) int { return digestsLast(a) - digestsLast(b) })
+	for ; !byID(left); left = left[1:] {
+		name := left[0].String()
+		now, err := r.Engine.Inspect(ctx, name)
 		switch {
 		case errors.Is(err, engine.ErrNotFound): // it is gone already
+			continue
 		case err != nil:
-			return removed, fmt.Errorf("image %s: name %s: %w", id, name, err)
+			return fmt.Errorf("image %s: name %s: %w", id, name, err)
 		case now.ID != id:
-			return removed, fmt.Errorf("image %s: %w: %s is %s now", id, errMoved, name, now.ID)
-		default:
-			// Put back even what failed: a lost answer may have done its work.
-			removed = append(removed, name)
-			if err := r.Engine.Remove(ctx, name.String()); err != nil && !errors.Is(err, engine.ErrNotFound) {
-				return removed, fmt.Errorf("image %s: name %s: %w", id, name, err)
-			}
+			return fmt.Errorf("image %s: %w: %s is %s now", id, errMoved, name, now.ID)
 		}
-		left = left[1:]
+		if err := r.Engine.Remove(ctx, name); err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return fmt.Errorf("image %s: name %s: %w", id, name, err)
+		}
 	}
-	return removed, nil
+	return nil
 }
 
-// last deletes by ID, and looks whether the image has gone.
-func (r Run) last(ctx context.Context, id string) error {
-	if err := r.Engine.Remove(ctx, id); err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("image %s: %w", id, err)
+func digestsLast(n image.Name) int {
+	if n.Digested {
+		return 1
 	}
-	_, err := r.Engine.Inspect(ctx, id)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("image %s: deleted, but not looked after: %w", id, err)
-	}
-	return fmt.Errorf("image %s: %w: it is still there although the engine said it was deleted", id, engine.ErrConflict)
+	return 0
 }
 
-// restore puts names back that nothing has taken since.
+// restore puts back every name that the image had and nothing has now: a call
+// that failed may have done its work.
 func (r Run) restore(ctx context.Context, id image.Digest, names []image.Name) (err error) {
 	for _, n := range names {
 		_, looked := r.Engine.Inspect(ctx, n.String())
 		switch {
 		case looked == nil: // it is there, or another image has it
 		case !errors.Is(looked, engine.ErrNotFound):
-			err = errors.Join(err, fmt.Errorf("image %s: its name %s may be lost: %w", id, n, looked))
+			err = errors.Join(err, fmt.Errorf("%w: %s of image %s may be gone: %w", errLost, n, id, looked))
 		case n.Digested:
-			err = errors.Join(err, fmt.Errorf("image %s: its name %s is lost and can not be put back", id, n))
+			err = errors.Join(err, fmt.Errorf("%w: %s of image %s can not be put back", errLost, n, id))
 		default:
-			if failed := r.Engine.Tag(ctx, id, n); failed != nil {
-				err = errors.Join(err, fmt.Errorf("image %s: its name %s is lost: %w", id, n, failed))
+			if failed := r.Engine.Tag(ctx, id, n); failed != nil && !errors.Is(failed, engine.ErrNotFound) { // else the image itself is gone
+				err = errors.Join(err, fmt.Errorf("%w: %s of image %s: %w", errLost, n, id, failed))
 			}
 		}
 	}

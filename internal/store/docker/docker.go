@@ -25,9 +25,9 @@ var (
 	// all there is, so that nothing may be deleted by it.
 	ErrIncomplete = errors.New("the view of the engine is incomplete")
 	// ErrNotFound is the engine's own word that it has no such image.
-	ErrNotFound = errors.New("no such image")
+	ErrNotFound = engine.ErrNotFound
 	// ErrConflict is the engine's refusal to delete what is in use.
-	ErrConflict = errors.New("refused by the engine")
+	ErrConflict = engine.ErrConflict
 )
 
 // How long the engine may take to answer.

@@ -1,0 +1,216 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	execute "github.com/ebb-io/ebb/internal/execute/host"
+	"github.com/ebb-io/ebb/internal/journal"
+	"github.com/ebb-io/ebb/internal/pin"
+	"github.com/ebb-io/ebb/internal/retention"
+	"github.com/ebb-io/ebb/internal/store/docker"
+	"github.com/ebb-io/ebb/internal/store/state"
+)
+
+// RunRequest is what a run needs beside that.
+type RunRequest struct {
+	Request
+	// Approve is shown the pass before anything is deleted; false ends the run
+	// without an error. Nil approves.
+	Approve func(*Pass) (bool, error)
+	// Named is what a stored plan deletes; nil without one.
+	Named retention.Named
+	// QuietFor is how long before the run no image may have changed, as far as
+	// the engine remembers. Zero asks nothing.
+	QuietFor time.Duration
+}
+
+// Result is what a run did.
+type Result struct {
+	*Pass
+	Approved bool // false: the person said no, and nothing was touched
+	Outcome  execute.Outcome
+	// MeasuredFreedBytes is how much more room the engine's file system has,
+	// meaningful when Measured.
+	MeasuredFreedBytes    int64
+	Measured              bool
+	StartedAt, FinishedAt time.Time
+}
+
+// Run plans and deletes, alone on its engine. A result comes with every error
+// that left something to tell; the plan in it is then what would have been done.
+func Run(ctx context.Context, e *docker.Engine, s *state.Dir, req RunRequest) (result *Result, err error) {
+	release, err := s.Lock(e.Engine().ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	changes, err := e.Subscribe(ctx) // before anything is read
+	if err != nil {
+		return nil, err
+	}
+	defer changes.Close()
+	r := &run{RunRequest: req, engine: e, state: s}
+	r.gate = gate{engine: e, changes: changes, again: r.again}
+	return r.run(ctx)
+}
+
+type run struct {
+	RunRequest
+	engine *docker.Engine
+	state  *state.Dir
+	gate   gate
+	result *Result
+}
+
+func (r *run) run(ctx context.Context) (*Result, error) {
+	r.result = &Result{StartedAt: r.Clock()}
+	if err := r.gate.pulls(ctx); err != nil {
+		return nil, err
+	}
+	pass, err := r.plan(ctx, r.Named)
+	if pass == nil {
+		return nil, err
+	}
+	r.result.Pass = pass
+	if err == nil {
+		err = r.gate.quiet(ctx, r.QuietFor, pass, r.result.StartedAt)
+	}
+	if err == nil {
+		err = r.approve(ctx)
+	}
+	if err != nil || !r.result.Approved {
+		return r.finish(), err
+	}
+	return r.delete(ctx)
+}
+
+// plan makes the plan, or as much of it as an earlier one names, and refuses
+// what may not be carried out.
+func (r *run) plan(ctx context.Context, named retention.Named) (*Pass, error) {
+	pass, err := Check(ctx, r.engine, r.state, r.Request)
+	if err != nil {
+		return nil, err
+	}
+	if named != nil {
+		if stale := pass.Plan.Stale(named); len(stale) > 0 {
+			return pass, fmt.Errorf("%w: %s and %d more that it would delete are kept by now, or have moved: check again",
+				ErrStale, stale[0], len(stale)-1)
+		}
+		pass.Plan = pass.Plan.Restrict(named)
+	}
+	return pass, r.admit(pass)
+}
+
+func (r *run) admit(pass *Pass) error {
+	switch {
+	case pass.Forgot != nil:
+		return fmt.Errorf("what is deleted must be written down: %w", pass.Forgot)
+	case !claims(pass.Pins):
+		return ErrNoPins
+	case len(pass.Plan.Exceeded) > 0 && !r.Policy.Confirmed:
+		return fmt.Errorf("%w: %s", ErrLimit, pass.Plan.Exceeded[0].Text("deleted"))
+	}
+	return nil
+}
+
+// claims tells whether any repository is pinned.
+func claims(pins pin.Set) bool {
+	for _, p := range pins.Pins {
+		if !p.Passive {
+			return true
+		}
+	}
+	return false
+}
+
+// approve asks, and then looks again: a person thinks for minutes.
+func (r *run) approve(ctx context.Context) (err error) {
+	if r.Approve == nil {
+		r.result.Approved = true
+		return nil
+	}
+	if r.result.Approved, err = r.Approve(r.result.Pass); err != nil || !r.result.Approved {
+		return err
+	}
+	again, err := r.plan(ctx, r.result.Plan.Names())
+	if again != nil {
+		r.result.Pass = again
+	}
+	return err
+}
+
+func (r *run) delete(ctx context.Context) (*Result, error) {
+	before, known := r.engine.Free(ctx)
+	r.result.Outcome = execute.Run{
+		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Done: r.remember,
+	}.Do(ctx, r.result.Plan.Steps())
+	after, still := r.engine.Free(context.WithoutCancel(ctx))
+	if r.result.Measured = known && still; r.result.Measured {
+		r.result.MeasuredFreedBytes = after - before
+	}
+	return r.finish(), errors.Join(r.result.Outcome.Stopped, r.rememberRefusals())
+}
+
+func (r *run) finish() *Result {
+	r.result.FinishedAt = r.Clock()
+	return r.result
+}
+
+// again is what a new look would delete.
+func (r *run) again(ctx context.Context) (retention.Named, error) {
+	pass, err := Check(ctx, r.engine, r.state, r.Request)
+	if err != nil {
+		return nil, err
+	}
+	return pass.Plan.Names(), nil
+}
+
+// remember writes down, at once, that an image is gone.
+func (r *run) remember(done execute.Deletion) error {
+	entry := r.entry(done)
+	return r.write(func(record journal.Record) journal.Record { return record.Deleted(entry) })
+}
+
+func (r *run) entry(done execute.Deletion) journal.Deletion {
+	entry := journal.Deletion{At: done.At, ID: done.ID, Repository: done.Repository, Bytes: done.Bytes}
+	for _, n := range done.Names {
+		entry.Names = append(entry.Names, n.String())
+	}
+	for _, n := range done.Digests {
+		entry.Digests = append(entry.Digests, n.String())
+	}
+	for _, d := range r.result.Plan.Decisions {
+		if d.Image.ID == done.ID {
+			for _, why := range d.Reasons {
+				entry.Reasons = append(entry.Reasons, string(why.Code))
+			}
+			entry.Detail = d.Reasons[0].Detail
+		}
+	}
+	return entry
+}
+
+// rememberRefusals keeps the engine from being asked again too soon.
+func (r *run) rememberRefusals() error {
+	refused := r.result.Outcome.Refused
+	if len(refused) == 0 {
+		return nil
+	}
+	now := r.Clock()
+	return r.write(func(record journal.Record) journal.Record {
+		for _, left := range refused {
+			record = record.Refuse(left.ID, left.Why.Error(), now)
+		}
+		return record
+	})
+}
+
+// write is not stopped by a signal: the image in hand is finished.
+func (r *run) write(change func(journal.Record) journal.Record) error {
+	_, err := r.state.Update(context.Background(), r.result.Snapshot.Engine.Key(),
+		func(record journal.Record) (journal.Record, error) { return change(record), nil })
+	return err
+}

@@ -1,0 +1,136 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrBusy says that another holds the lock.
+var ErrBusy = errors.New("the engine is held by another pass, or by hold")
+
+// everybodys is the folder where programs of all users meet: a file there can
+// be locked by everybody who can read it.
+const everybodys = "/run/lock"
+
+// again is how long to wait before a lock is tried again.
+const again = 100 * time.Millisecond
+
+// locksOf is where locks lie.
+func locksOf(state string) string {
+	if info, err := os.Stat(everybodys); err == nil && info.IsDir() {
+		return everybodys
+	}
+	return state
+}
+
+// LockPath is the file whose flock(2) keeps passes off an engine. Any program
+// may take it.
+func (d *Dir) LockPath(engine string) string {
+	return filepath.Join(d.locks, "ebb-"+safe(engine)+".lock")
+}
+
+// safe makes an engine's ID a part of a file name.
+func safe(id string) string {
+	odd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != ':'
+	}
+	if id == "" || len(id) > 128 || strings.ContainsFunc(id, odd) {
+		sum := sha256.Sum256([]byte(id))
+		return hex.EncodeToString(sum[:])
+	}
+	return strings.ReplaceAll(id, ":", "-")
+}
+
+// Lock takes an engine's lock or returns ErrBusy.
+func (d *Dir) Lock(engine string) (release func() error, err error) {
+	f, err := openLock(d.LockPath(engine))
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
+
+// Hold waits for an engine's lock until ctx ends. Who inherits the file holds
+// the lock as well, until the last of them has closed it.
+func (d *Dir) Hold(ctx context.Context, engine string) (*os.File, error) {
+	return wait(ctx, d.LockPath(engine))
+}
+
+// guard keeps two programs from writing the journal at once.
+func (d *Dir) guard(ctx context.Context) (release func(), err error) {
+	f, err := wait(ctx, d.file(guardFile))
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+func wait(ctx context.Context, path string) (*os.File, error) {
+	f, err := openLock(path)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = flock(f); err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, ErrBusy) || !pause(ctx) {
+			return nil, errors.Join(err, context.Cause(ctx), f.Close())
+		}
+	}
+}
+
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(again)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func flock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return fmt.Errorf("%w (%s)", ErrBusy, f.Name())
+	}
+	return fmt.Errorf("lock %s: %w", f.Name(), err)
+}
+
+// openLock opens the file of a lock. One that is there is only read: where
+// everybody may write, a system lets nobody create another's file anew.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
+		if errors.Is(err, fs.ErrExist) { // another was faster
+			f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("lock %s: it is no regular file", path), err, f.Close())
+	}
+	return f, nil
+}
