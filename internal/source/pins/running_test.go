@@ -62,6 +62,7 @@ func TestRunningContainers(t *testing.T) {
 		{id("new").Hex()[:12], "new", "running", []string{"traefik:v3.1", "traefik:latest"}, "", "a short ID is no repository"},
 		{"redis@" + someDigest, "digest", "running", []string{"redis@" + someDigest}, "", "a digest"},
 		{"redis:7@" + someDigest, "digest", "running", []string{"redis:7@" + someDigest}, "", "a digest with a tag"},
+		{"redis@" + someDigest, "old", "running", []string{"traefik:v3.0"}, "", "a digest that the image is not known by"},
 		{"nginx:1.0", "dangling", "running", nil, "has no name any more", "nothing to pin"},
 		{"nginx:1.0", "absent", "running", nil, "is not listed", "nor here"},
 	}
@@ -172,9 +173,10 @@ func TestRunningSurvivesHostileLabels(t *testing.T) {
 		"env.yml": "include: [{path: ok.yml, env_file: /dev/zero}]", "ok.yml": "services: {a: {image: \"a:1\"}}",
 		"dir.yml/x": "",
 	})
+	t.Chdir(dir)
 	var containers []engine.Container
 	for _, file := range []string{
-		"/dev/zero", "/dev/stdin", "../../etc/passwd", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
+		"/dev/zero", "/dev/stdin", "../../etc/passwd", "ok.yml", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
 		filepath.Join(dir, "self.yml"), filepath.Join(dir, "env.yml"), filepath.Join(dir, "dir.yml"), "https://example.com/x.yml",
 	} {
 		containers = append(containers, labelled("p", file))
