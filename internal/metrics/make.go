@@ -14,8 +14,8 @@ func (m *Metrics) gauge(name, help string) prometheus.Gauge {
 	return register(m, prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + name, Help: help}))
 }
 
-func (m *Metrics) gauges(name, help, label string) *prometheus.GaugeVec {
-	return register(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{label}))
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return register(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels))
 }
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {

@@ -34,7 +34,9 @@ type Metrics struct {
 	deleted, freed, measured   prometheus.Counter
 	passes                     *prometheus.CounterVec
 	last                       *prometheus.GaugeVec
-	success, duration          prometheus.Gauge
+	success                    *prometheus.GaugeVec // without labels; absent until there is one
+	duration                   prometheus.Gauge
+	lastDeleted, lastFreed     prometheus.Gauge
 }
 
 // New makes metrics with a registry of their own. Version is this program's.
@@ -50,8 +52,10 @@ func New(version string) *Metrics {
 	m.measured = m.counter("measured_freed_bytes_total", "Bytes by which the engine's file system had more room after passes that deleted.")
 	m.passes = m.counters("passes_total", "Passes, by outcome.", "outcome")
 	m.last = m.gauges("last_pass_timestamp_seconds", "When the last pass of each outcome ended.", "outcome")
-	m.success = m.gauge("last_success_timestamp_seconds", "When the last pass ended that did what could be done.")
+	m.success = m.gauges("last_success_timestamp_seconds", "When the last pass ended that did what could be done.")
 	m.duration = m.gauge("last_pass_duration_seconds", "How long the last pass took.")
+	m.lastDeleted = m.gauge("last_pass_deleted_images", "Images that the last pass deleted.")
+	m.lastFreed = m.gauge("last_pass_freed_bytes", "Unique bytes of the images that the last pass deleted, an estimate.")
 	m.build(version)
 	for _, outcome := range []string{Done, Partial, Refused, Failed} {
 		m.passes.WithLabelValues(outcome)
@@ -82,9 +86,11 @@ func (m *Metrics) Observe(p *retention.Plan, deleted int, freedEstimate, measure
 	}
 	m.passes.WithLabelValues(outcome).Inc()
 	m.last.WithLabelValues(outcome).Set(seconds(at))
+	m.lastDeleted.Set(float64(deleted))
+	m.lastFreed.Set(float64(freedEstimate))
 	m.duration.Set(took.Seconds())
 	if outcome == Done || outcome == Partial {
-		m.success.Set(seconds(at))
+		m.success.WithLabelValues().Set(seconds(at))
 	}
 }
 

@@ -58,7 +58,9 @@ ebb_host_images 4
 ebb_host_images_bytes 400
 ebb_host_images_kept{reason="InUse"} 1
 ebb_host_images_kept{reason="Pinned"} 2
+ebb_host_last_pass_deleted_images 0
 ebb_host_last_pass_duration_seconds 0
+ebb_host_last_pass_freed_bytes 0
 ebb_host_last_pass_timestamp_seconds{outcome="done"} 1.7723664005e+09
 ebb_host_last_pass_timestamp_seconds{outcome="failed"} 1.7723664605e+09
 ebb_host_last_pass_timestamp_seconds{outcome="partial"} 1.7723628005e+09
@@ -72,6 +74,19 @@ ebb_host_reclaimable_bytes 100
 `
 	if diff := cmp.Diff(want, exposition(t, m)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestOnePass: what a program that makes one pass and ends has to say.
+func TestOnePass(t *testing.T) {
+	m := New("1")
+	if strings.Contains(exposition(t, m), "last_success") {
+		t.Error("there was no success in 1970")
+	}
+	m.Observe(somePlan(), 2, 200, 150, Refused, at, time.Second)
+	text := exposition(t, m)
+	if strings.Contains(text, "last_success") || !strings.Contains(text, "\nebb_host_last_pass_deleted_images 2\n") || !strings.Contains(text, "\nebb_host_last_pass_freed_bytes 200\n") {
+		t.Error(text)
 	}
 }
 

@@ -48,7 +48,8 @@ func Compose(s Stack) (pin.Set, error) {
 }
 
 func readPins(s Stack, passive bool) (pin.Set, error) {
-	found, err := readStack(s)
+	left := workPerPass
+	found, err := readStack(s, &left)
 	if err != nil {
 		return pin.Set{}, fmt.Errorf("compose file %s: %w", s.path(), err)
 	}

@@ -2,6 +2,7 @@ package pins
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,7 +172,7 @@ func TestComposeBounds(t *testing.T) {
 	tests := []struct {
 		name, content, fails string
 	}{
-		{"more files than a stack has", many, "more than 64 files"},
+		{"more files than a stack has", many, "more than 500 files"},
 		{"too large", "#" + strings.Repeat("x", maxFile), "larger than"},
 		{"merges that unfold to billions", wide + "services: {a: *j}\n", errTooMuch.Error()},
 		{"a merge of itself", "services: &s {<<: *s, a: {image: \"a:1\"}}\n", errTooMuch.Error()},
@@ -250,5 +251,27 @@ func TestComposeReadsRelativePaths(t *testing.T) {
 		if err != nil || len(set.Pins) != 1 || set.Pins[0].Familiar() != test.want || !strings.HasPrefix(set.Pins[0].From, "compose file /") {
 			t.Errorf("%+v: %+v, %v, want %s", test.stack, set, err, test.want)
 		}
+	}
+}
+
+// TestComposeNeedsItsEnvFile: one that was named and is gone is no empty one.
+func TestComposeNeedsItsEnvFile(t *testing.T) {
+	dir := write(t, map[string]string{"compose.yaml": `services: {a: {image: "redis:${TAG:-1}"}}`})
+	if set, err := Compose(Stack{Files: []string{filepath.Join(dir, "compose.yaml")}, EnvFiles: []string{filepath.Join(dir, "gone.env")}}); err == nil {
+		t.Errorf("%+v, want an error", set)
+	}
+}
+
+func TestWorkIsBounded(t *testing.T) {
+	dir := write(t, map[string]string{"compose.yaml": `services: {a: {image: "redis:1"}}`})
+	s := Stack{Files: []string{filepath.Join(dir, "compose.yaml")}}
+	for _, left := range []int{0, 40, 400} {
+		if _, err := readStack(s, &left); !errors.Is(err, errWork) {
+			t.Errorf("%v, want too much work", err)
+		}
+	}
+	left := 1000
+	if _, err := readStack(s, &left); err != nil || left >= 1000 {
+		t.Errorf("%d left, %v", left, err)
 	}
 }

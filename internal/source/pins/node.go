@@ -50,6 +50,9 @@ func (r *reader) entries(n *yaml.Node, depth int) ([]entry, error) {
 		if r.visits++; r.visits > maxVisits {
 			return nil, errTooMuch
 		}
+		if err := r.spend(100); err != nil {
+			return nil, err
+		}
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Tag != "!!merge" {
 			own = append(own, entry{key.Value, value})

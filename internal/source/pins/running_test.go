@@ -41,6 +41,7 @@ func TestRunningContainers(t *testing.T) {
 		held(t, "dangling"),
 		held(t, "digest", "redis@"+someDigest),
 		held(t, "nginx", "nginx:latest"),
+		held(t, "both", "nginx:latest", "nginx:1.0"),
 	}
 	tests := []struct {
 		from, content, state string
@@ -54,12 +55,14 @@ func TestRunningContainers(t *testing.T) {
 		{"traefik:v3.1", "new", "exited", nil, "", "a leftover claims nothing; its image is in use all the same"},
 		{"traefik:v3.1", "new", "created", nil, "", "nor does one that never ran"},
 		{"nginx", "nginx", "running", []string{"nginx:latest"}, "", "the engine read latest"},
+		{"nginx", "both", "running", []string{"nginx:latest"}, "", "and no other name of the image"},
 		{"traefik", "old", "running", []string{"traefik:v3.0"}, "", "latest is another image now"},
 		{"traefik:v3.1", "old", "running", []string{"traefik:v3.0"}, "", "the name moved on: what the image is called now"},
 		{id("new").String(), "new", "running", []string{"traefik:v3.1", "traefik:latest"}, "", "an ID: all its names"},
 		{id("new").Hex()[:12], "new", "running", []string{"traefik:v3.1", "traefik:latest"}, "", "a short ID is no repository"},
 		{"redis@" + someDigest, "digest", "running", []string{"redis@" + someDigest}, "", "a digest"},
 		{"redis:7@" + someDigest, "digest", "running", []string{"redis:7@" + someDigest}, "", "a digest with a tag"},
+		{"redis@" + someDigest, "old", "running", []string{"traefik:v3.0"}, "", "a digest that the image is not known by"},
 		{"nginx:1.0", "dangling", "running", nil, "has no name any more", "nothing to pin"},
 		{"nginx:1.0", "absent", "running", nil, "is not listed", "nor here"},
 	}
@@ -170,9 +173,10 @@ func TestRunningSurvivesHostileLabels(t *testing.T) {
 		"env.yml": "include: [{path: ok.yml, env_file: /dev/zero}]", "ok.yml": "services: {a: {image: \"a:1\"}}",
 		"dir.yml/x": "",
 	})
+	t.Chdir(dir)
 	var containers []engine.Container
 	for _, file := range []string{
-		"/dev/zero", "/dev/stdin", "../../etc/passwd", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
+		"/dev/zero", "/dev/stdin", "../../etc/passwd", "ok.yml", "", "/", "/\x00", filepath.Join(dir, "device.yml"),
 		filepath.Join(dir, "self.yml"), filepath.Join(dir, "env.yml"), filepath.Join(dir, "dir.yml"), "https://example.com/x.yml",
 	} {
 		containers = append(containers, labelled("p", file))
@@ -182,5 +186,20 @@ func TestRunningSurvivesHostileLabels(t *testing.T) {
 	set := Running(&engine.Snapshot{Containers: append(containers, envFile)}, &journal.Record{}, nil)
 	if len(set.Pins) > 0 || len(set.Files) > 0 || len(set.Warnings) != 1 {
 		t.Errorf("%v, %v, %q, want one warning", set.Pins, set.Files, set.Warnings)
+	}
+}
+
+// TestAnotherProjectAnswersNothing: what a file leaves open only containers of
+// its own project tell.
+func TestAnotherProjectAnswersNothing(t *testing.T) {
+	dir := write(t, map[string]string{"a.yml": `services: {db: {image: "postgres:${PG}"}}`, "b.yml": `services: {x: {image: "x:1"}}`})
+	down := labelled("down", filepath.Join(dir, "a.yml"))
+	down.From = "alpine:3.20"
+	other := labelled("other", filepath.Join(dir, "b.yml"))
+	record := &journal.Record{ComposeFiles: map[string]journal.ComposeFile{filepath.Join(dir, "b.yml"): {Images: []string{"x:0"}}}}
+	set := Running(&engine.Snapshot{Containers: []engine.Container{down, other}}, record, nil)
+	want := []string{"passive x:1", "skip docker.io/library/postgres: variable PG has no value"}
+	if diff := cmp.Diff(want, words(set)); diff != "" {
+		t.Errorf("a file that is read counts, and not what it once said:\n%s", diff)
 	}
 }

@@ -14,15 +14,22 @@ import (
 )
 
 const (
-	maxFiles    = 64 // that one stack reads, includes and bases with it
-	maxIncludes = 16 // one inside the other
+	maxFiles    = 500 // that one stack reads, includes and bases with it
+	maxIncludes = 16  // one inside the other
 	maxServices = 10000
 )
+
+// workPerPass bounds what all compose files of labels cost together: a byte that
+// is read is one, a node that is visited a hundred.
+const workPerPass = 64 << 20
+
+var errWork = errors.New("compose files take too much work")
 
 // reader reads one stack, and counts what that costs.
 type reader struct {
 	files  int
 	visits int
+	left   *int // work, shared with other stacks
 }
 
 // service is what a service, or a job, needs of images.
@@ -37,11 +44,11 @@ type service struct {
 type services map[string]service
 
 // readStack reads a stack's files in order, a later one over the earlier.
-func readStack(s Stack) (services, error) {
+func readStack(s Stack, left *int) (services, error) {
 	if len(s.Files) == 0 {
 		return nil, errors.New("no file")
 	}
-	r := &reader{}
+	r := &reader{left: left}
 	dir := s.dir()
 	variables, err := r.environment(s.Environment, dir, s.EnvFiles)
 	if err != nil {
@@ -125,7 +132,19 @@ func (r *reader) read(path string) ([]byte, error) {
 	if r.files++; r.files > maxFiles {
 		return nil, fmt.Errorf("more than %d files", maxFiles)
 	}
-	return readFile(path)
+	content, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return content, r.spend(len(content))
+}
+
+// spend takes from the work that is left.
+func (r *reader) spend(work int) error {
+	if *r.left -= work; *r.left < 0 {
+		return errWork
+	}
+	return nil
 }
 
 // document is one document with what it includes, and each service with what

@@ -20,6 +20,7 @@ const maxStacks = 1000 // that are read in one pass
 func stacks(snapshot *engine.Snapshot, record *journal.Record, environment map[string]string) pin.Set {
 	var all pin.Set
 	var unread []string
+	left := workPerPass
 	labelled := fromLabels(snapshot.Containers, environment)
 	seen := map[string]bool{}
 	for i, s := range labelled {
@@ -27,7 +28,7 @@ func stacks(snapshot *engine.Snapshot, record *journal.Record, environment map[s
 		seen[path] = true
 		set, err := pin.Set{}, errTooMuch
 		if i < maxStacks {
-			set, err = labelledStack(s, used(snapshot.Containers, s.Project))
+			set, err = labelledStack(s, used(snapshot.Containers, s.Project), &left)
 		}
 		if err != nil {
 			unread = append(unread, fmt.Sprintf("%s (%s)", path, err))
@@ -35,9 +36,10 @@ func stacks(snapshot *engine.Snapshot, record *journal.Record, environment map[s
 		}
 		all = Combine(all, set)
 	}
-	for path, known := range record.ComposeFiles {
+	for _, path := range slices.Sorted(maps.Keys(record.ComposeFiles)) {
+		known := record.ComposeFiles[path]
 		if !seen[path] {
-			all = Combine(all, remembered(path, record), gone(path, known.Project, environment))
+			all = Combine(all, remembered(path, record), gone(path, known.Project, environment, &left))
 		}
 	}
 	if len(unread) > 0 {
@@ -89,11 +91,11 @@ func used(containers []engine.Container, project string) map[string]bool {
 }
 
 // labelledStack reads a stack that labels name.
-func labelledStack(s Stack, used map[string]bool) (pin.Set, error) {
+func labelledStack(s Stack, used map[string]bool, left *int) (pin.Set, error) {
 	if slices.ContainsFunc(s.Files, func(file string) bool { return !filepath.IsAbs(file) }) {
 		return pin.Set{}, fmt.Errorf("not an absolute path")
 	}
-	found, err := readStack(s)
+	found, err := readStack(s, left)
 	if err != nil {
 		return pin.Set{}, err
 	}
@@ -130,8 +132,8 @@ func remembered(path string, record *journal.Record) pin.Set {
 
 // gone reads a file again whose containers are gone, as far as it can: it may
 // have been edited for the next start.
-func gone(path, project string, environment map[string]string) pin.Set {
-	set, err := labelledStack(Stack{Files: strings.Split(path, ","), Project: project, Environment: environment}, nil)
+func gone(path, project string, environment map[string]string, left *int) pin.Set {
+	set, err := labelledStack(Stack{Files: strings.Split(path, ","), Project: project, Environment: environment}, nil, left)
 	if err != nil {
 		return pin.Set{}
 	}
