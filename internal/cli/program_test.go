@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"os"
 	"os/exec"
@@ -113,5 +114,27 @@ func TestHostProgramIsSmall(t *testing.T) {
 				t.Errorf("ebb-host depends on %s", name)
 			}
 		}
+	}
+}
+
+// TestHostProgramFits: as it is shipped, static and without symbols.
+func TestHostProgramFits(t *testing.T) {
+	const most = 15_000_000 // bytes
+	path := filepath.Join(t.TempDir(), "ebb-host")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/ebb-io/ebb/cmd/ebb-host")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	program, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	if libraries, err := program.ImportedLibraries(); err == nil && len(libraries) > 0 {
+		t.Errorf("it is not static: it wants %v", libraries)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() >= most {
+		t.Errorf("%v, %v: want less than %d bytes", info, err, most)
 	}
 }

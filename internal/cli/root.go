@@ -19,9 +19,7 @@ func newRoot(app *App, groups []Group) *cobra.Command {
 	}
 	Parent(root)
 	app.Common.add(root.PersistentFlags())
-	root.Version = buildVersion().text(app.Program.Name)
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "show the program's version")
+	addVersion(root, app)
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)

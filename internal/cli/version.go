@@ -37,6 +37,20 @@ func versionCommand(app *App) *cobra.Command {
 	}
 }
 
+// addVersion makes a flag of the command. Cobra's own is written by a template,
+// for which the linker would keep every method of the program.
+func addVersion(root *cobra.Command, app *App) {
+	wanted := root.Flags().Bool("version", false, "show the program's version")
+	otherwise := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*wanted {
+			return otherwise(cmd, args)
+		}
+		_, err := fmt.Fprintln(app.Out, buildVersion().text(app.Program.Name))
+		return err
+	}
+}
+
 // Version is this program's, as its build says.
 func (a *App) Version() string { return buildVersion().Version }
 

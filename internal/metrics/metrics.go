@@ -7,12 +7,16 @@
 package metrics
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ebb-io/ebb/internal/retention"
 )
@@ -27,100 +31,125 @@ const (
 
 // Metrics are the metrics of one engine's passes.
 type Metrics struct {
-	registry *prometheus.Registry
+	mu  sync.Mutex
+	all []*family // by name
 
-	images, bytes, reclaimable prometheus.Gauge
-	kept, candidates           *prometheus.GaugeVec
-	deleted, freed, measured   prometheus.Counter
-	passes                     *prometheus.CounterVec
-	last                       *prometheus.GaugeVec
-	success                    *prometheus.GaugeVec // without labels; absent until there is one
-	duration                   prometheus.Gauge
-	lastDeleted, lastFreed     prometheus.Gauge
+	images, bytes, reclaimable, kept, candidates *family
+	deleted, freed, measured, passes             *family
+	last, success, duration                      *family
+	lastDeleted, lastFreed                       *family
 }
 
-// New makes metrics with a registry of their own. Version is this program's.
+// New makes metrics of their own. Version is this program's.
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.images = m.gauge("images", "Images that the engine held at the last pass.")
-	m.bytes = m.gauge("images_bytes", "Bytes of those images, what they share counted once as far as that is known.")
-	m.reclaimable = m.gauge("reclaimable_bytes", "Unique bytes of images that the last plan deletes, an estimate.")
-	m.kept = m.gauges("images_kept", "Images that the last plan keeps, by the strongest reason.", "reason")
-	m.candidates = m.gauges("candidates", "Images of a pinned repository that go, or that only time, a limit or a refusal keeps.", "repository")
-	m.deleted = m.counter("deleted_images_total", "Images that were deleted.")
-	m.freed = m.counter("freed_bytes_total", "Unique bytes of the images that were deleted, an estimate.")
-	m.measured = m.counter("measured_freed_bytes_total", "Bytes by which the engine's file system had more room after passes that deleted.")
-	m.passes = m.counters("passes_total", "Passes, by outcome.", "outcome")
-	m.last = m.gauges("last_pass_timestamp_seconds", "When the last pass of each outcome ended.", "outcome")
-	m.success = m.gauges("last_success_timestamp_seconds", "When the last pass ended that did what could be done.")
-	m.duration = m.gauge("last_pass_duration_seconds", "How long the last pass took.")
-	m.lastDeleted = m.gauge("last_pass_deleted_images", "Images that the last pass deleted.")
-	m.lastFreed = m.gauge("last_pass_freed_bytes", "Unique bytes of the images that the last pass deleted, an estimate.")
-	m.build(version)
+	m := &Metrics{}
+	m.images = m.family(gauge, "images", "Images that the engine held at the last pass.")
+	m.bytes = m.family(gauge, "images_bytes", "Bytes of those images, what they share counted once as far as that is known.")
+	m.reclaimable = m.family(gauge, "reclaimable_bytes", "Unique bytes of images that the last plan deletes, an estimate.")
+	m.kept = m.family(gauge, "images_kept", "Images that the last plan keeps, by the strongest reason.", "reason")
+	m.candidates = m.family(gauge, "candidates", "Images of a pinned repository that go, or that only time, a limit or a refusal keeps.", "repository")
+	m.deleted = m.family(counter, "deleted_images_total", "Images that were deleted.")
+	m.freed = m.family(counter, "freed_bytes_total", "Unique bytes of the images that were deleted, an estimate.")
+	m.measured = m.family(counter, "measured_freed_bytes_total", "Bytes by which the engine's file system had more room after passes that deleted.")
+	m.passes = m.family(counter, "passes_total", "Passes, by outcome.", "outcome")
+	m.last = m.family(gauge, "last_pass_timestamp_seconds", "When the last pass of each outcome ended.", "outcome")
+	m.success = m.family(gauge, "last_success_timestamp_seconds", "When the last pass ended that did what could be done.")
+	m.success.reset() // absent until there is one
+	m.duration = m.family(gauge, "last_pass_duration_seconds", "How long the last pass took.")
+	m.lastDeleted = m.family(gauge, "last_pass_deleted_images", "Images that the last pass deleted.")
+	m.lastFreed = m.family(gauge, "last_pass_freed_bytes", "Unique bytes of the images that the last pass deleted, an estimate.")
 	for _, outcome := range []string{Done, Partial, Refused, Failed} {
-		m.passes.WithLabelValues(outcome)
+		m.passes.set(0, outcome)
 	}
+	build := newFamily(gauge, "ebb_build_info", "Always 1: which program this is.", "goversion", "version")
+	build.set(1, runtime.Version(), version)
+	m.all = append(m.all, build)
+	slices.SortFunc(m.all, func(a, b *family) int { return cmp.Compare(a.name, b.name) })
 	return m
 }
 
-// build is ebb_build_info, which is 1.
-func (m *Metrics) build(version string) {
-	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: "ebb", Name: "build_info", Help: "Always 1: which program this is.",
-	}, []string{"version", "goversion"})
-	m.registry.MustRegister(info)
-	info.WithLabelValues(version, runtime.Version()).Set(1)
+func (m *Metrics) family(kind, name, help string, labels ...string) *family {
+	f := newFamily(kind, "ebb_host_"+name, help, labels...)
+	m.all = append(m.all, f)
+	return f
 }
 
 // Observe takes in a pass that ended at a time: its plan, where it got that
 // far, how many images were deleted, their unique bytes, and by how much the
 // file system grew free, which is negative where others wrote meanwhile.
 func (m *Metrics) Observe(p *retention.Plan, deleted int, freedEstimate, measured int64, outcome string, at time.Time, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if p != nil {
 		m.plan(p)
 	}
-	m.deleted.Add(float64(max(deleted, 0)))
-	m.freed.Add(float64(max(freedEstimate, 0)))
+	m.deleted.add(float64(max(deleted, 0)))
+	m.freed.add(float64(max(freedEstimate, 0)))
 	if deleted > 0 {
-		m.measured.Add(float64(max(measured, 0)))
+		m.measured.add(float64(max(measured, 0)))
 	}
-	m.passes.WithLabelValues(outcome).Inc()
-	m.last.WithLabelValues(outcome).Set(seconds(at))
-	m.lastDeleted.Set(float64(deleted))
-	m.lastFreed.Set(float64(freedEstimate))
-	m.duration.Set(took.Seconds())
+	m.passes.add(1, outcome)
+	m.last.set(seconds(at), outcome)
+	m.lastDeleted.set(float64(deleted))
+	m.lastFreed.set(float64(freedEstimate))
+	m.duration.set(took.Seconds())
 	if outcome == Done || outcome == Partial {
-		m.success.WithLabelValues().Set(seconds(at))
+		m.success.set(seconds(at))
 	}
 }
 
 // plan replaces what the last one said: a repository that is no longer pinned
 // is gone from the labels.
 func (m *Metrics) plan(p *retention.Plan) {
-	m.images.Set(float64(p.Totals.Images))
-	m.bytes.Set(float64(p.Totals.Bytes))
-	m.reclaimable.Set(float64(p.Totals.ReclaimableBytes))
-	m.kept.Reset()
+	m.images.set(float64(p.Totals.Images))
+	m.bytes.set(float64(p.Totals.Bytes))
+	m.reclaimable.set(float64(p.Totals.ReclaimableBytes))
+	m.kept.reset()
 	for _, d := range p.Decisions {
 		if !d.Delete && len(d.Reasons) > 0 {
-			m.kept.WithLabelValues(string(d.Reasons[0].Code)).Inc()
+			m.kept.add(1, string(d.Reasons[0].Code))
 		}
 	}
-	m.candidates.Reset()
+	m.candidates.reset()
 	for _, r := range p.Repositories {
-		m.candidates.WithLabelValues(r.Name).Set(float64(r.Candidates))
+		m.candidates.set(float64(r.Candidates), r.Name)
 	}
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
+// text is all metrics in Prometheus' text format.
+func (m *Metrics) text() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var b bytes.Buffer
+	for _, f := range m.all {
+		f.writeTo(&b)
+	}
+	return b.Bytes()
+}
+
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(m.text()) // a reader that is gone needs no more
+	})
 }
 
 // WriteTextfile writes the metrics to a file whose name must end in .prom to be
 // read by the node exporter. The file appears whole, and anyone may read it.
 func (m *Metrics) WriteTextfile(path string) error {
-	return prometheus.WriteToTextfile(path, m.registry)
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, written := f.Write(m.text())
+	if err := errors.Join(written, f.Chmod(0o644), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/retention"
@@ -99,10 +100,20 @@ func TestTwoDoNotMeet(t *testing.T) {
 	}
 }
 
+// TestEscapes: a repository's name can't break the format, whatever is in it.
+func TestEscapes(t *testing.T) {
+	m := New("1")
+	m.Observe(somePlan("a\"b\\c\nd\xff"), 0, 0, 0, Done, at, 0)
+	want := `ebb_host_candidates{repository="a\"b\\c\nd�"} 2` + "\n"
+	if text := exposition(t, m); !strings.Contains(text, want) {
+		t.Errorf("%s: want %s", text, want)
+	}
+}
+
 func TestNames(t *testing.T) {
 	m := New("1")
 	m.Observe(somePlan("r"), 1, 1, 1, Done, at, time.Second)
-	problems, err := testutil.GatherAndLint(m.registry)
+	problems, err := promlint.New(bytes.NewReader(m.text())).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -46,12 +47,22 @@ func TestHeldCommand(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var out, err bytes.Buffer
 			p := cli.Process{In: cli.Input{Reader: strings.NewReader("input")}, Out: cli.Output{Writer: &out}, Err: cli.Output{Writer: &err}}
-			code := within(t.Context(), t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, test.args) })
+			code := within(t.Context(), t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, test.args, lockFile(t)) })
 			if code != test.code || out.String() != test.out || err.String() != test.err {
 				t.Errorf("exit code %d, want %d; wrote %q and %q, want %q and %q", code, test.code, out.String(), err.String(), test.out, test.err)
 			}
 		})
 	}
+}
+
+func lockFile(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
 // TestHeldCommandGetsSignals: all but an interrupt that the keyboard has sent it
@@ -82,7 +93,7 @@ func TestHeldCommandGetsSignals(t *testing.T) {
 				_, _ = io.Copy(&rest, read)
 			}()
 			p := cli.Process{In: cli.Input{Reader: strings.NewReader(""), Terminal: test.terminal}, Out: cli.Output{Writer: write}, Err: cli.Output{Writer: io.Discard}}
-			code := within(ctx, t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, []string{"sh", "-c", script}) })
+			code := within(ctx, t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, []string{"sh", "-c", script}, lockFile(t)) })
 			_ = write.Close()
 			<-done
 			if code != test.code || rest.String() != test.want {
