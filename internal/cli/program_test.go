@@ -130,7 +130,7 @@ func TestHostProgramFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer program.Close()
+	t.Cleanup(func() { _ = program.Close() })
 	if libraries, err := program.ImportedLibraries(); err == nil && len(libraries) > 0 {
 		t.Errorf("it is not static: it wants %v", libraries)
 	}

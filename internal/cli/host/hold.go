@@ -45,7 +45,7 @@ func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	return start(ctx, a, args, lock)
 }
 
@@ -70,7 +70,7 @@ func (f *engineFlags) hold(ctx context.Context, a *cli.App) (*os.File, error) {
 		return nil, err
 	}
 	defer at.close()
-	return at.dir.Hold(ctx, at.engine.Engine().ID)
+	return at.dir.Hold(ctx, at.engine.Engine().ID, func() { a.Note("waiting for the pass in hand") })
 }
 
 // forward hands on the signal that this process got. An interrupt from the

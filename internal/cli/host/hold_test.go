@@ -93,7 +93,9 @@ func TestHeldCommandGetsSignals(t *testing.T) {
 				_, _ = io.Copy(&rest, read)
 			}()
 			p := cli.Process{In: cli.Input{Reader: strings.NewReader(""), Terminal: test.terminal}, Out: cli.Output{Writer: write}, Err: cli.Output{Writer: io.Discard}}
-			code := within(ctx, t, p, func(ctx context.Context, a *cli.App) error { return start(ctx, a, []string{"sh", "-c", script}, lockFile(t)) })
+			code := within(ctx, t, p, func(ctx context.Context, a *cli.App) error {
+				return start(ctx, a, []string{"sh", "-c", script}, lockFile(t))
+			})
 			_ = write.Close()
 			<-done
 			if code != test.code || rest.String() != test.want {

@@ -63,29 +63,33 @@ func (d *Dir) Lock(engine string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// Hold waits for an engine's lock until ctx ends. Who inherits the file holds
-// the lock as well, until the last of them has closed it.
-func (d *Dir) Hold(ctx context.Context, engine string) (*os.File, error) {
-	return wait(ctx, d.LockPath(engine))
+// Hold waits for an engine's lock until ctx ends; waiting is called where it must
+// wait. Who inherits the file holds the lock as well, until the last of them has
+// closed it.
+func (d *Dir) Hold(ctx context.Context, engine string, waiting func()) (*os.File, error) {
+	return wait(ctx, d.LockPath(engine), waiting)
 }
 
 // guard keeps two programs from writing the journal at once.
 func (d *Dir) guard(ctx context.Context) (release func(), err error) {
-	f, err := wait(ctx, d.file(guardFile))
+	f, err := wait(ctx, d.file(guardFile), func() {})
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-func wait(ctx context.Context, path string) (*os.File, error) {
+func wait(ctx context.Context, path string, waiting func()) (*os.File, error) {
 	f, err := openLock(path)
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for tried := 0; ; tried++ {
 		if err = flock(f); err == nil {
 			return f, nil
+		}
+		if tried == 0 {
+			waiting()
 		}
 		if !errors.Is(err, ErrBusy) || !pause(ctx) {
 			return nil, errors.Join(err, context.Cause(ctx), f.Close())

@@ -115,7 +115,7 @@ func (d *Dir) read() (doc document, lost, err error) {
 	if err != nil {
 		return document{}, nil, fmt.Errorf("journal: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return document{}, nil, fmt.Errorf("journal: %w", err)
