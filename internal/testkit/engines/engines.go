@@ -78,6 +78,16 @@ func Start(t testing.TB, kind engine.StoreKind) *Engine {
 	return start(t, e)
 }
 
+// StartPodman runs Podman with Docker's API, whose image store is as a graph
+// driver.
+func StartPodman(t testing.TB) *Engine {
+	t.Helper()
+	need(t, "podman", "runc")
+	return start(t, &Engine{API: API{Kind: engine.GraphDriver}, program: podman})
+}
+
+const podman = "podman"
+
 // Each runs a test on one engine after another, as subtests named by the kind
 // of image store.
 func Each(t *testing.T, test func(*testing.T, *Engine)) {
@@ -153,6 +163,13 @@ func (e *Engine) features() string {
 }
 
 func (e *Engine) arguments() []string {
+	if e.program == podman {
+		return []string{
+			podman, "--root", e.Root, "--runroot", filepath.Join(e.dir, "exec"), "--tmpdir", filepath.Join(e.dir, "tmp"),
+			"--cgroup-manager", "cgroupfs", "--events-backend", "file", "--runtime", "runc",
+			"system", "service", "--time", "0", e.Host(),
+		}
+	}
 	args := []string{
 		e.program,
 		"--config-file", filepath.Join(e.dir, "daemon.json"),

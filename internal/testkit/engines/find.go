@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const packages = "apt-get install --no-install-recommends docker.io containerd runc gcc libc6-dev pkg-config"
+const packages = "apt-get install --no-install-recommends docker.io containerd runc podman gcc libc6-dev pkg-config"
 
 // need skips the test, or fails it on continuous integration, where an engine
 // can't be started.
