@@ -24,7 +24,8 @@ var errFailed = errors.New("not all could be deleted")
 // code is the one place where errors become exit codes; the first that fits.
 func code(err error) (int, bool) {
 	switch {
-	case errors.Is(err, docker.ErrIncomplete), errors.Is(err, app.ErrImplausible), errors.Is(err, app.ErrPins), errors.Is(err, app.ErrNoPins):
+	case errors.Is(err, docker.ErrAway), errors.Is(err, docker.ErrIncomplete),
+		errors.Is(err, app.ErrImplausible), errors.Is(err, app.ErrPins), errors.Is(err, app.ErrNoPins):
 		return exitIncomplete, true
 	case errors.Is(err, app.ErrBusy), errors.Is(err, state.ErrBusy):
 		return exitBusy, true

@@ -15,6 +15,7 @@ import (
 	"github.com/ebb-io/ebb/internal/pin"
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/retention"
+	"github.com/ebb-io/ebb/internal/store/docker"
 )
 
 // pass is one pass of a watch, and all that is told of it. It says whether to
@@ -128,7 +129,7 @@ func tagTexts(names []image.Name) string {
 func passed(result *app.Result, err error) string {
 	_, known := code(err)
 	switch {
-	case err != nil && known:
+	case err != nil && known && !errors.Is(err, docker.ErrAway):
 		return metrics.Refused
 	case err != nil:
 		return metrics.Failed

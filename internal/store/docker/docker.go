@@ -24,6 +24,8 @@ var (
 	// ErrIncomplete is every error of a view of the engine: what it shows is not
 	// all there is, so that nothing may be deleted by it.
 	ErrIncomplete = errors.New("the view of the engine is incomplete")
+	// ErrAway says that no engine answers, or none that this program can talk with.
+	ErrAway = errors.New("no good answer")
 	// ErrNotFound is the engine's own word that it has no such image.
 	ErrNotFound = engine.ErrNotFound
 	// ErrConflict is the engine's refusal to delete what is in use.
@@ -59,6 +61,7 @@ type Engine struct {
 }
 
 // Open finds the engine, agrees on a version of its API and asks it who it is.
+// An engine that can not be talked with is ErrAway.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Env == nil {
 		opts.Env = func(string) (string, bool) { return "", false }
@@ -77,7 +80,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	defer cancel()
 	if err := e.meet(ctx); err != nil {
 		_ = api.Close()
-		return nil, fmt.Errorf("docker engine %s: %w", at.host, err)
+		return nil, fmt.Errorf("docker engine %s: %w: %w", at.host, ErrAway, err)
 	}
 	return e, nil
 }

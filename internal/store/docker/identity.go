@@ -27,7 +27,7 @@ func (e *Engine) meet(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("ping: %w", err)
+		return err
 	}
 	version, err := e.api.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
