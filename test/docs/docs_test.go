@@ -22,7 +22,7 @@ import (
 
 const top = "../.."
 
-var documents = []string{"README.md", "CONTRIBUTING.md", "docs/registry.md", "docs/architecture.md", "docs/performance.md"}
+var documents = []string{"README.md", "CONTRIBUTING.md", "docs/registry.md", "docs/host.md", "docs/architecture.md", "docs/performance.md"}
 
 // stage is a registry's storage, its owners, a configuration and a server that
 // takes no writes: what the documents' commands find on a reader's machine.
