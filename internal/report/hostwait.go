@@ -30,7 +30,7 @@ func waits(plan *retention.Plan) []*waiting {
 		if d.Delete || d.Until.IsZero() {
 			continue
 		}
-		codes := codesOf(d.Reasons)
+		codes := keeping(d.Reasons)
 		key := fmt.Sprint(codes)
 		w := groups[key]
 		if w == nil {
@@ -55,10 +55,12 @@ func (w *waiting) add(d *retention.Decision) {
 	}
 }
 
-func codesOf(reasons []reason.Reason) []reason.Code {
+// keeping are the codes of what keeps an image; why it goes afterwards is said
+// behind them.
+func keeping(reasons []reason.Reason) []reason.Code {
 	var codes []reason.Code
 	for _, r := range reasons {
-		if !slices.Contains(codes, r.Code) {
+		if r.Code != reason.OlderThanPrevious && r.Code != reason.Untagged && !slices.Contains(codes, r.Code) {
 			codes = append(codes, r.Code)
 		}
 	}
@@ -79,6 +81,25 @@ func (p *page) hostWaits(plan *retention.Plan) {
 		p.prose("%s in %s %s %s: %s%s.", p.paint(bold, Size(w.bytes)), Count(w.images, "image"), phrase(w.images == 1, "waits", "wait"), until,
 			w.why(plan.Policy), w.sooner())
 	}
+	if !p.Wide {
+		p.capped(waitingTable(plan), mostRows)
+	}
+}
+
+// waitingTable is what waits, what may go first at the top.
+func waitingTable(plan *retention.Plan) *table {
+	var found []*retention.Decision
+	for _, d := range decided(plan, false) {
+		if !d.Until.IsZero() {
+			found = append(found, d)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *retention.Decision) int { return a.Until.Compare(b.Until) })
+	t := &table{columns: []column{{"LATER", true}, {"FROM", false}, {"IMAGE", false}}}
+	for _, d := range found {
+		t.add(Size(d.Image.Unique()), moment(d.Until, plan.Now), hostTitle(d.Image, d.Repository))
+	}
+	return t
 }
 
 // why says what keeps it for now.
@@ -87,7 +108,7 @@ func (w *waiting) why(policy policy.Host) string {
 	for i, code := range w.codes {
 		switch code {
 		case reason.TooYoung:
-			texts[i] = "known for less than " + Age(policy.MinAge)
+			texts[i] = "first seen less than " + Age(policy.MinAge) + " ago"
 		case reason.RecentlyUsed:
 			texts[i] = "used or pinned in the last " + Age(policy.UnusedFor)
 		case reason.RefusedBefore:
