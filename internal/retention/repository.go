@@ -2,6 +2,7 @@ package retention
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -65,18 +66,22 @@ func (j *judge) furnish(r *repository) {
 	r.former = j.formerOf(r)
 	r.versions = j.versionsOf(r)
 	r.bounds = map[image.Stream]bounds{}
+	claimed := map[image.Stream]bool{}
 	for i := range r.pins {
 		p := &r.pins[i]
 		v, ok := p.Version()
 		if !ok {
-			if !p.Passive && (r.floating == nil || p.Tag != "") {
+			if r.floating == nil || r.floating.Tag == "" {
 				r.floating = p
 			}
 			continue
 		}
+		claimed[v.Stream()] = claimed[v.Stream()] || !p.Passive
 		b := r.bounds[v.Stream()]
 		r.bounds[v.Stream()] = append(b, r.boundOf(p, v, j.ids(p.Name), j.Policy))
 	}
+	// What only passive pins name is no claim, so nothing is compared with it.
+	maps.DeleteFunc(r.bounds, func(s image.Stream, _ bounds) bool { return !claimed[s] })
 	r.skipped = j.skip(r)
 }
 
