@@ -137,6 +137,10 @@ func TestScenes(t *testing.T) {
 			three(Tagged("web:3-alpine", "web:2-alpine", "web:1-alpine"), Passive("web:3-alpine")), atOnce(), old},
 		{"a passive pin claims no repository",
 			three(Tagged("shop:3", "shop:2", "shop:1"), Passive("shop:3")), atOnce(), old},
+		{"a pin by digest is in another repository by its tag",
+			New(Tagged("web:3", "web:2", "web:1"), Image("d", "web:0.9"), Digests("web@d"), Pin("web:3", "shop@d")), atOnce(), []string{"web:1"}},
+		{"and does not count as present then (S11)",
+			New(Tagged("web:3", "web:2", "web:1"), Image("d", "shop:3"), Digests("shop@d"), Pin("web:3", "web:2@d")), atOnce(), none},
 		{"a skipped repository", three(Skip("web")), atOnce(), none},
 
 		{"release candidates are no step back (S2)",
