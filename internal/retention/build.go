@@ -6,6 +6,7 @@ import (
 
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/pin"
 	"github.com/ebb-io/ebb/internal/reason"
 )
 
@@ -27,12 +28,13 @@ func Build(in Input) *Plan {
 type judge struct {
 	Input
 	uses         uses
+	pins         []pin.Pin              // in order
 	repositories map[string]*repository // the pinned ones, by full name
 	origins      origins
 }
 
 func newJudge(in Input) *judge {
-	j := &judge{Input: in, uses: findUses(in.Snapshot)}
+	j := &judge{Input: in, uses: findUses(in.Snapshot), pins: sortedPins(in.Pins.Pins)}
 	j.repositories = j.findRepositories()
 	j.origins = j.findOrigins()
 	return j
@@ -43,6 +45,7 @@ func newJudge(in Input) *judge {
 func (j *judge) judge(img *engine.Image) Decision {
 	d := Decision{Image: img, Reasons: j.uses.of(img)}
 	d.Reasons = append(d.Reasons, j.keptByName(img)...)
+	d.Reasons = append(d.Reasons, j.pinned(img)...)
 	home := homes(img)
 	switch {
 	case len(home) == 0:
@@ -115,7 +118,6 @@ func (j *judge) judgeNamed(d *Decision, home string) {
 
 // judgeNames judges an image by each of its names in one repository.
 func (j *judge) judgeNames(d *Decision, r *repository) {
-	d.Reasons = append(d.Reasons, r.pinned(d.Image)...)
 	if r.skipped != nil {
 		d.Reasons = append(d.Reasons, *r.skipped)
 		return

@@ -17,7 +17,6 @@ func (j *judge) judgeNameless(d *Decision) {
 	home := j.formerHome(d.Image)
 	if r := j.repositories[home]; r != nil {
 		d.Repository = home
-		d.Reasons = append(d.Reasons, r.pinned(d.Image)...)
 		if r.skipped != nil {
 			d.Reasons = append(d.Reasons, *r.skipped)
 			return
@@ -28,7 +27,6 @@ func (j *judge) judgeNameless(d *Decision) {
 	for _, n := range d.Image.Digests {
 		if r := j.repositories[n.Repository]; r != nil {
 			d.Repository = r.name
-			d.Reasons = append(d.Reasons, r.pinned(d.Image)...)
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package retention
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func (j *judge) findRepositories() map[string]*repository {
 			found[p.Repository] = &repository{name: p.Repository}
 		}
 	}
-	for _, p := range sortedPins(j.Pins.Pins) {
+	for _, p := range j.pins {
 		if r := found[p.Repository]; r != nil {
 			r.pins = append(r.pins, p)
 		}
@@ -65,29 +66,30 @@ func (j *judge) furnish(r *repository) {
 	r.former = j.formerOf(r)
 	r.versions = j.versionsOf(r)
 	r.bounds = map[image.Stream]bounds{}
+	claimed := map[image.Stream]bool{}
 	for i := range r.pins {
 		p := &r.pins[i]
 		v, ok := p.Version()
 		if !ok {
-			if !p.Passive && (r.floating == nil || p.Tag != "") {
+			if r.floating == nil || r.floating.Tag == "" {
 				r.floating = p
 			}
 			continue
 		}
+		claimed[v.Stream()] = claimed[v.Stream()] || !p.Passive
 		b := r.bounds[v.Stream()]
 		r.bounds[v.Stream()] = append(b, r.boundOf(p, v, j.ids(p.Name), j.Policy))
 	}
+	// What only passive pins name is no claim, so nothing is compared with it.
+	maps.DeleteFunc(r.bounds, func(s image.Stream, _ bounds) bool { return !claimed[s] })
 	r.skipped = j.skip(r)
 }
 
 // ids are the images that a pin names: by its digest if it has one.
 func (j *judge) ids(n image.Name) []image.Digest {
-	if n.Digested {
-		n.Tag = ""
-	}
 	var found []image.Digest
 	for i := range j.Snapshot.Images {
-		if bears(&j.Snapshot.Images[i], n) {
+		if j.Snapshot.Images[i].Bears(n) {
 			found = append(found, j.Snapshot.Images[i].ID)
 		}
 	}
@@ -124,7 +126,7 @@ func (j *judge) versionsOf(r *repository) []version {
 			}
 		}
 		for _, f := range r.former {
-			if f.name.Digested && hasDigest(img, f.name.Digest) {
+			if f.name.Digested && img.HasDigest(f.name.Digest) {
 				add(f.name, img.ID)
 			}
 		}
@@ -152,7 +154,7 @@ func (j *judge) skip(r *repository) *reason.Reason {
 		if p.Passive {
 			continue
 		}
-		ids := j.ids(p.Name)
+		ids := j.present(p.Name)
 		if len(ids) == 0 {
 			why := because(reason.PinMissing, "the pin %s is not present (%s)", p.Familiar(), p.From)
 			return &why
@@ -173,16 +175,26 @@ func (j *judge) healthy(ids []image.Digest) bool {
 	})
 }
 
-// pinned says that an image is what a pin names.
-func (r *repository) pinned(img *engine.Image) []reason.Reason {
-	for _, p := range r.pins {
-		n := p.Name
-		if n.Digested {
-			n.Tag = ""
-		}
-		if bears(img, n) {
+// pinned says that an image is what a pin names: by its digest if it has one,
+// whichever repository the image was pulled from.
+func (j *judge) pinned(img *engine.Image) []reason.Reason {
+	for _, p := range j.pins {
+		if img.Bears(p.Name) {
 			return []reason.Reason{because(reason.Pinned, "%s", p.From)}
 		}
 	}
 	return nil
+}
+
+// present are the images that a pin names and that have its repository's name:
+// the engine finds no other by it.
+func (j *judge) present(n image.Name) []image.Digest {
+	var found []image.Digest
+	for i := range j.Snapshot.Images {
+		img := &j.Snapshot.Images[i]
+		if img.Bears(n) && slices.ContainsFunc(slices.Concat(img.Names, img.Digests), func(o image.Name) bool { return o.Repository == n.Repository }) {
+			found = append(found, img.ID)
+		}
+	}
+	return found
 }

@@ -91,7 +91,7 @@ func (u *uses) addName(ref, by string) bool {
 func (u *uses) addDigest(d image.Digest, by string) {
 	u.add(d, by)
 	for i := range u.images {
-		if hasDigest(&u.images[i], d) {
+		if u.images[i].HasDigest(d) {
 			u.add(u.images[i].ID, by)
 		}
 	}
@@ -122,15 +122,7 @@ func bears(img *engine.Image, n image.Name) bool {
 	if n.Tag != "" && slices.Contains(img.Names, image.Name{Repository: n.Repository, Tag: n.Tag}) {
 		return true
 	}
-	return n.Digested && hasDigest(img, n.Digest)
-}
-
-// hasDigest tells whether a digest is the image's ID, or that of its index or
-// of a manifest in it, wherever it was pulled from.
-func hasDigest(img *engine.Image, d image.Digest) bool {
-	named := func(n image.Name) bool { return n.Digested && n.Digest == d }
-	return img.ID == d || slices.Contains(img.Manifests, d) ||
-		slices.ContainsFunc(img.Digests, named) || slices.ContainsFunc(img.Names, named)
+	return n.Digested && img.HasDigest(n.Digest)
 }
 
 // isHex tells whether a text may be the beginning of an ID.
