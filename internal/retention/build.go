@@ -30,13 +30,13 @@ type judge struct {
 	uses         uses
 	pins         []pin.Pin              // in order
 	repositories map[string]*repository // the pinned ones, by full name
-	origins      origins
+	formerly     map[image.Digest]string // where images without a tag were
 }
 
 func newJudge(in Input) *judge {
 	j := &judge{Input: in, uses: findUses(in.Snapshot), pins: sortedPins(in.Pins.Pins)}
+	j.formerly = j.formerHomes()
 	j.repositories = j.findRepositories()
-	j.origins = j.findOrigins()
 	return j
 }
 
@@ -122,15 +122,15 @@ func (j *judge) judgeNames(d *Decision, r *repository) {
 		d.Reasons = append(d.Reasons, *r.skipped)
 		return
 	}
-	tagged := false
+	judged := false
 	for _, n := range d.Image.Names {
-		if n.Repository == r.name && n.Tag != "" {
-			tagged = true
+		if n.Repository == r.name && tagged(n) {
+			judged = true
 			d.Reasons = append(d.Reasons, r.judgeTag(n))
 		}
 	}
 	switch {
-	case !tagged:
+	case !judged:
 		j.judgeDigest(d, r)
 	case slices.ContainsFunc(d.Image.Names, func(n image.Name) bool { return n.Tag == "" }):
 		d.keep(reason.DigestOnly, "it was pulled by its digest as well")

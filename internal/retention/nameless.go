@@ -2,8 +2,8 @@ package retention
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -14,7 +14,7 @@ import (
 // judgeNameless judges an image without any name: only of what is proven to
 // have been one repository's, and no other's, it is known what it was.
 func (j *judge) judgeNameless(d *Decision) {
-	home := j.formerHome(d.Image)
+	home := j.formerly[d.Image.ID]
 	if r := j.repositories[home]; r != nil {
 		d.Repository = home
 		if r.skipped != nil {
@@ -39,81 +39,92 @@ func (j *judge) judgeNameless(d *Decision) {
 	}
 }
 
-// judgeDigest judges an image whose only names are digests: somebody pulled it
-// so, and perhaps not for this repository's pin.
+// judgeDigest judges an image whose only names are digests. Somebody pulled it
+// so, and unless it was for a pin it may be for another stack.
 func (j *judge) judgeDigest(d *Decision, r *repository) {
-	if j.formerHome(d.Image) != r.name {
+	stranger := func(n image.Name) bool { return !r.wasPinned(n) }
+	if j.formerly[d.Image.ID] != r.name || slices.ContainsFunc(d.Image.Names, stranger) {
 		d.keep(reason.DigestOnly, "it was pulled by its digest, and nothing proves that it was a pin's")
 		return
 	}
 	d.Reasons = append(d.Reasons, j.judgeLost(d.Image, r))
 }
 
+// wasPinned tells whether a digest was ever pinned, with a tag or without.
+func (r *repository) wasPinned(n image.Name) bool {
+	return slices.ContainsFunc(r.former, func(f former) bool { return f.name.Digested && f.name.Digest == n.Digest })
+}
+
 // judgeLost judges an image that was the repository's: by the versions that it
 // was pinned under, else as one that lost its tag.
 func (j *judge) judgeLost(img *engine.Image, r *repository) reason.Reason {
-	var last *reason.Reason
+	var older *reason.Reason
 	for _, v := range r.versions {
-		if b := r.bounds[v.Stream()]; v.id == img.ID && b != nil && r.floating == nil {
-			why := b.judge(v.Version)
-			if why.Code != reason.OlderThanPrevious {
-				return why
-			}
-			last = &why
+		if v.id != img.ID {
+			continue
 		}
+		why := r.judgeVersion(v.Version)
+		if !lets(why) && (why.Code != reason.OtherStream || r.floating == nil) {
+			return why
+		}
+		older = &why
 	}
 	switch {
-	case last != nil:
-		return *last
 	case r.floating != nil:
 		return j.judgeFormerly(img, r)
+	case older != nil:
+		return *older
 	}
 	return because(reason.Untagged, "%s", j.lostText(img, r))
 }
 
 // judgeFormerly keeps, of the images that bore a pin without a version, the
-// last ones: one step back.
+// last ones: one step back. Of what nobody saw as such a pin it is not known
+// how old it is.
 func (j *judge) judgeFormerly(img *engine.Image, r *repository) reason.Reason {
+	known := false
 	for i := range r.pins {
-		tag := r.pins[i].Tag
-		if _, ok := r.pins[i].Version(); ok {
+		at := slices.Index(r.bearers[r.pins[i].Tag], img.ID)
+		if at < 0 {
 			continue
 		}
-		at, known := j.bore(img, r, tag)
-		if !known {
-			return because(reason.AgeUnknown, "nobody saw when it was the pin %s", r.pins[i].Familiar())
-		}
-		later := 0
-		for k := range j.Snapshot.Images {
-			other := &j.Snapshot.Images[k]
-			if other.ID == img.ID || len(other.Names) > 0 || j.formerHome(other) != r.name {
-				continue
-			}
-			when, seen := j.bore(other, r, tag)
-			if seen && cmp.Or(when.Compare(at), other.ID.Compare(img.ID)) > 0 {
-				later++
-			}
-		}
-		if later < j.Policy.KeepPrevious {
+		if known = true; at < j.Policy.KeepPrevious {
 			return because(reason.PreviousOfPin, "one step back from the pin %s", r.pins[i].Familiar())
 		}
+	}
+	if !known {
+		return because(reason.AgeUnknown, "nobody saw when it was the pin %s", r.floating.Familiar())
 	}
 	return because(reason.Untagged, "%s", j.lostText(img, r))
 }
 
-// bore is when an image last was what a tag names: as the journal saw it, else
-// when it came.
-func (j *judge) bore(img *engine.Image, r *repository, tag string) (time.Time, bool) {
-	at := j.Record.Images[img.ID].Names[r.name+":"+tag]
-	for _, f := range r.former {
-		if f.name.Tag == tag && f.images[img.ID].After(at) {
-			at = f.images[img.ID]
+// bearersOf are the images that were what a tag of the repository names, and
+// are nothing by now, the last one first. What is a pin is no step back.
+func (j *judge) bearersOf(r *repository, tag string) []image.Digest {
+	at := map[image.Digest]time.Time{}
+	for i := range j.Snapshot.Images {
+		img := &j.Snapshot.Images[i]
+		if j.formerly[img.ID] != r.name || len(j.pinned(img)) > 0 {
+			continue
+		}
+		if when := j.bore(img.ID, r, tag); !when.IsZero() {
+			at[img.ID] = when
 		}
 	}
-	if at.IsZero() {
-		at = img.Pulled
+	return slices.SortedFunc(maps.Keys(at), func(a, b image.Digest) int {
+		return cmp.Or(at[b].Compare(at[a]), a.Compare(b))
+	})
+}
+
+// bore is when the journal last saw an image as what a tag names; zero: never.
+func (j *judge) bore(id image.Digest, r *repository, tag string) time.Time {
+	at := j.Record.Images[id].Names[r.name+":"+tag]
+	for _, f := range r.former {
+		if f.name.Tag == tag && f.images[id].After(at) {
+			at = f.images[id]
+		}
 	}
-	return at, !at.IsZero()
+	return at
 }
 
 // lostText says what an image was.
@@ -128,85 +139,4 @@ func (j *judge) lostText(img *engine.Image, r *repository) string {
 		return "it lost its tag in " + image.FamiliarRepository(r.name)
 	}
 	return "it was " + text + ", which is another image now or is gone"
-}
-
-// formerHome is the one repository that an image without a tag is proven to
-// have been of: the journal saw it there and nowhere else, or the engine names
-// it as the only origin. Empty: none.
-func (j *judge) formerHome(img *engine.Image) string {
-	var homes []string
-	for name := range j.Record.Images[img.ID].Names {
-		n, err := image.ParseName(name)
-		if err != nil {
-			return ""
-		}
-		homes = append(homes, n.Repository)
-	}
-	for name, p := range j.Record.Pins {
-		if _, was := p.Images[img.ID]; was {
-			if n, err := image.ParseName(name); err == nil {
-				homes = append(homes, n.Repository)
-			}
-		}
-	}
-	if len(homes) == 0 {
-		homes = append(homes, j.origins.of(img))
-	}
-	for _, n := range append(slices.Clone(img.Digests), img.Names...) {
-		homes = append(homes, n.Repository)
-	}
-	slices.Sort(homes)
-	homes = slices.Compact(homes)
-	if len(homes) != 1 {
-		return ""
-	}
-	return homes[0]
-}
-
-// origins are the known repositories by what an engine calls them, which is
-// without a port. Two that it calls alike are none.
-type origins map[string]string
-
-func (j *judge) findOrigins() origins {
-	found := origins{}
-	add := func(repository string) {
-		key := withoutPort(repository)
-		if known, ok := found[key]; ok && known != repository {
-			repository = ""
-		}
-		found[key] = repository
-	}
-	for i := range j.Snapshot.Images {
-		for _, n := range append(slices.Clone(j.Snapshot.Images[i].Names), j.Snapshot.Images[i].Digests...) {
-			add(n.Repository)
-		}
-	}
-	for _, p := range j.Pins.Pins {
-		add(p.Repository)
-	}
-	for name := range j.Record.Pins {
-		if n, err := image.ParseName(name); err == nil {
-			add(n.Repository)
-		}
-	}
-	return found
-}
-
-// of is the one repository that the engine says an image came from.
-func (o origins) of(img *engine.Image) string {
-	if len(img.Origins) != 1 {
-		return ""
-	}
-	return o[withoutPort(img.Origins[0])]
-}
-
-func withoutPort(repository string) string {
-	host, path, ok := strings.Cut(repository, "/")
-	if !ok {
-		return repository
-	}
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[:i]
-	}
-	return host + "/" + path
 }

@@ -21,7 +21,9 @@ type repository struct {
 	bounds   map[image.Stream]bounds
 	// floating is a pin whose tag is no version: nothing can be compared with it.
 	floating *pin.Pin
-	skipped  *reason.Reason
+	// bearers are the images that once were a tag that is pinned and no version.
+	bearers map[string][]image.Digest
+	skipped *reason.Reason
 }
 
 // version is an image that is present, under one of its versions.
@@ -66,6 +68,7 @@ func (j *judge) furnish(r *repository) {
 	r.former = j.formerOf(r)
 	r.versions = j.versionsOf(r)
 	r.bounds = map[image.Stream]bounds{}
+	r.bearers = map[string][]image.Digest{}
 	claimed := map[image.Stream]bool{}
 	for i := range r.pins {
 		p := &r.pins[i]
@@ -74,6 +77,7 @@ func (j *judge) furnish(r *repository) {
 			if r.floating == nil || r.floating.Tag == "" {
 				r.floating = p
 			}
+			r.bearers[p.Tag] = j.bearersOf(r, p.Tag)
 			continue
 		}
 		claimed[v.Stream()] = claimed[v.Stream()] || !p.Passive

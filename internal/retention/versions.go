@@ -118,9 +118,13 @@ func (r *repository) judgeTag(n image.Name) reason.Reason {
 	if !ok {
 		return because(reason.NotAVersion, "%s is no version", n.Tag)
 	}
+	return r.judgeVersion(v)
+}
+
+func (r *repository) judgeVersion(v image.Version) reason.Reason {
 	b := r.bounds[v.Stream()]
 	if b == nil {
-		return because(reason.OtherStream, "%s can not be compared with the pin %s", n.Tag, r.pins[0].Tag)
+		return because(reason.OtherStream, "%s can not be compared with the pin %s", v, r.pins[0].Familiar())
 	}
 	return b.judge(v)
 }
