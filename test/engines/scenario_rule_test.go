@@ -1,0 +1,172 @@
+package engines
+
+import (
+	"testing"
+
+	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/reason"
+	"github.com/ebb-io/ebb/internal/testkit/engines"
+)
+
+// The rule, case by case, each in a repository of its own on one engine.
+func TestTheRuleOnARealEngine(t *testing.T) {
+	cases := []struct {
+		name string
+		test func(*testing.T, *engines.Engine, ebb)
+	}{
+		{"a pin that was rolled back", rolledBack},
+		{"two pins in one repository", twoPins},
+		{"a name in another repository", otherRepository},
+		{"one tag and one digest", tagAndDigest},
+		{"two old tags in one repository", twoTags},
+		{"a stopped and a created container", containersAtRest},
+		{"an image mount", imageMount},
+		{"a tag that moved under a container", movedUnderContainer},
+		{"a pin that is not present", pinMissing},
+		{"another stack's digest", anothersDigest},
+	}
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) { c.test(t, e, newEbb(t, e)) })
+		}
+	})
+}
+
+func rolledBack(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/back:1.0.0", "example.org/back:1.1.0", "example.org/back:1.2.0", "example.org/back:2.0.0")
+	d := b.run(t, "--pin", "example.org/back:1.2.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/back:1.0.0")
+	d.stays(t, "example.org/back:2.0.0", reason.NewerThanPin)
+	d.stays(t, "example.org/back:1.1.0", reason.PreviousOfPin)
+	whole(t, e, "example.org/back:1.1.0", "example.org/back:1.2.0", "example.org/back:2.0.0")
+}
+
+func twoPins(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/two:v2.9.0", "example.org/two:v2.10.0", "example.org/two:v2.11.0",
+		"example.org/two:v3.0.0", "example.org/two:v3.1.0")
+	d := b.run(t, "--pin", "example.org/two:v3.1.0", "--pin", "example.org/two:v2.11.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/two:v2.9.0")
+	d.stays(t, "example.org/two:v2.11.0", reason.Pinned)
+	whole(t, e, "example.org/two:v2.10.0", "example.org/two:v2.11.0", "example.org/two:v3.0.0", "example.org/two:v3.1.0")
+}
+
+func otherRepository(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/shared:1.0.0", "example.org/shared:1.1.0", "example.org/shared:1.2.0")
+	e.Tag(t, "example.org/shared:1.0.0", "example.org/mine:base")
+	d := b.run(t, "--pin", "example.org/shared:1.2.0", "--min-age", "0s")
+	d.deleted(t, e)
+	d.stays(t, "example.org/mine:base", reason.OtherRepository)
+	whole(t, e, "example.org/shared:1.0.0", "example.org/mine:base")
+}
+
+func tagAndDigest(t *testing.T, e *engines.Engine, b ebb) {
+	r := engines.NewRegistry(t)
+	names := pullAll(t, e, r, "infra/pulled:1.0.0", "infra/pulled:1.1.0", "infra/pulled:1.2.0")
+	id := e.ID(t, names[0])
+	d := b.run(t, "--pin", names[2], "--min-age", "0s")
+	d.deleted(t, e, names[0])
+	if e.Exists(t, id) {
+		t.Error("the image is there without its tag")
+	}
+	whole(t, e, names[1], names[2])
+}
+
+// pullAll pulls images from a registry, each with content of its own.
+func pullAll(t *testing.T, e *engines.Engine, r *engines.Registry, as ...string) []string {
+	t.Helper()
+	var names []string
+	for _, one := range as {
+		names = append(names, r.Push(t, one, engines.Image(t, "base", one)))
+		e.Pull(t, names[len(names)-1])
+	}
+	return names
+}
+
+func twoTags(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/tags:1.0.0", "example.org/tags:1.2.0", "example.org/tags:1.3.0")
+	e.Tag(t, "example.org/tags:1.0.0", "example.org/tags:1.1.0")
+	id := e.ID(t, "example.org/tags:1.0.0")
+	d := b.run(t, "--pin", "example.org/tags:1.3.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/tags:1.0.0", "example.org/tags:1.1.0")
+	if d.Deleted.Images != 1 || d.Deleted.Names != 2 || e.Exists(t, id) {
+		t.Errorf("deleted %+v; the image is there: %v", d.Deleted, e.Exists(t, id))
+	}
+}
+
+func containersAtRest(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/rest:0.9.0", "example.org/rest:1.1.0", "example.org/rest:1.2.0", "example.org/rest:1.3.0")
+	e.ImportSleeper(t, "example.org/rest:1.0.0", "stopped")
+	e.Stop(t, e.Run(t, "stopped", "example.org/rest:1.0.0"))
+	e.Create(t, "created", "example.org/rest:1.1.0")
+	d := b.run(t, "--pin", "example.org/rest:1.3.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/rest:0.9.0")
+	d.stays(t, "example.org/rest:1.0.0", reason.InUse)
+	d.stays(t, "example.org/rest:1.1.0", reason.InUse)
+	e.Start(t, "stopped")
+	e.Remove(t, "stopped")
+	e.Remove(t, "created")
+}
+
+func imageMount(t *testing.T, e *engines.Engine, b ebb) {
+	if e.Kind == engine.GraphDriver {
+		t.Skip("engines mount images since API 1.48: this one can not")
+	}
+	load(t, e, "example.org/mount:0.9.0", "example.org/mount:1.0.0", "example.org/mount:1.1.0", "example.org/mount:1.2.0")
+	e.ImportSleeper(t, "example.org/mounting:1", "mounting")
+	e.CreateMounting(t, "mounting", "example.org/mounting:1", "example.org/mount:1.0.0")
+	d := b.run(t, "--pin", "example.org/mount:1.2.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/mount:0.9.0")
+	d.stays(t, "example.org/mount:1.0.0", reason.InUse)
+	whole(t, e, "example.org/mount:1.0.0")
+	e.Remove(t, "mounting")
+}
+
+func movedUnderContainer(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/moved:0.9.0", "example.org/moved:1.0.0", "example.org/moved:1.1.0", "example.org/moved:1.2.0")
+	old := e.ID(t, "example.org/moved:1.0.0")
+	e.Create(t, "from-old", "example.org/moved:1.0.0")
+	e.Load(t, engines.Image(t, "base", "moved anew"), "example.org/moved:1.0.0")
+	bearer := e.ID(t, "example.org/moved:1.0.0")
+	if bearer == old {
+		t.Fatal("the name has not moved")
+	}
+	d := b.run(t, "--pin", "example.org/moved:1.2.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/moved:0.9.0")
+	d.stays(t, old, reason.InUse)
+	d.stays(t, bearer, reason.InUse)
+	if !e.Exists(t, old) {
+		t.Error("the container's image is gone")
+	}
+	whole(t, e, "example.org/moved:1.0.0")
+	e.Remove(t, "from-old")
+}
+
+func pinMissing(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/absent:1.0.0", "example.org/absent:1.1.0", "example.org/absent:1.2.0",
+		"example.org/beside:1.0.0", "example.org/beside:1.1.0", "example.org/beside:1.2.0")
+	d := b.run(t, "--pin", "example.org/absent:1.3.0", "--pin", "example.org/beside:1.2.0", "--min-age", "0s")
+	d.deleted(t, e, "example.org/beside:1.0.0")
+	d.stays(t, "example.org/absent:1.0.0", reason.PinMissing)
+	for _, r := range d.Repositories {
+		if skipped := r.Skipped != nil; skipped != (r.Repository == "example.org/absent") {
+			t.Errorf("%s is skipped: %v", r.Repository, skipped)
+		}
+	}
+}
+
+func anothersDigest(t *testing.T, e *engines.Engine, b ebb) {
+	r := engines.NewRegistry(t)
+	img := engines.Image(t, "base", "another stack's")
+	hash, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Push(t, "infra/stack:1.0.0", img)
+	pinned := r.Address + "/infra/stack@" + hash.String()
+	id := e.Pull(t, pinned)
+	names := pullAll(t, e, r, "infra/stack:1.1.0", "infra/stack:1.2.0", "infra/stack:1.3.0")
+	d := b.run(t, "--pin", names[2], "--min-age", "0s", "--unused-for", "0s")
+	d.deleted(t, e, names[0])
+	d.stays(t, id, reason.DigestOnly)
+	whole(t, e, pinned)
+}
