@@ -246,6 +246,17 @@ func (e *Engine) Held() map[string][]string {
 	return out
 }
 
+// Used are the IDs of the images that containers were made from or mount.
+func (e *Engine) Used() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []string
+	for _, c := range e.containers {
+		out = append(append(out, c.Image), c.mounted...)
+	}
+	return out
+}
+
 // Pulling begins a pull, which is seen in the leases alone, and returns what
 // ends it.
 func (e *Engine) Pulling(name string, i Image) (finish func() string) {
