@@ -28,13 +28,13 @@ func Build(in Input) *Plan {
 type judge struct {
 	Input
 	uses         uses
-	pins         []pin.Pin              // in order
-	repositories map[string]*repository // the pinned ones, by full name
+	pins         []pin.Pin               // in order
+	repositories map[string]*repository  // the pinned ones, by full name
 	formerly     map[image.Digest]string // where images without a tag were
 }
 
 func newJudge(in Input) *judge {
-	j := &judge{Input: in, uses: findUses(in.Snapshot), pins: sortedPins(in.Pins.Pins)}
+	j := &judge{Input: in, uses: findUses(in.Snapshot, in.Record), pins: sortedPins(in.Pins.Pins)}
 	j.formerly = j.formerHomes()
 	j.repositories = j.findRepositories()
 	return j

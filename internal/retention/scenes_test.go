@@ -191,4 +191,3 @@ func told(w *World, p *retention.Plan) string {
 	}
 	return text
 }
-

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/journal"
 	"github.com/ebb-io/ebb/internal/reason"
 )
 
@@ -14,12 +15,13 @@ import (
 // container was made from is needed whichever image bears it now.
 type uses struct {
 	images     []engine.Image
+	record     *journal.Record
 	by         map[image.Digest][]string
 	unreadable []string // what may mean any image
 }
 
-func findUses(s *engine.Snapshot) uses {
-	u := uses{images: s.Images, by: map[image.Digest][]string{}}
+func findUses(s *engine.Snapshot, record *journal.Record) uses {
+	u := uses{images: s.Images, record: record, by: map[image.Digest][]string{}}
 	for i := range s.Containers {
 		u.addContainer(&s.Containers[i])
 	}
@@ -43,7 +45,41 @@ func (u *uses) addContainer(c *engine.Container) {
 	}
 	for _, ref := range c.Mounts {
 		u.addReference(ref, name+" mounts it")
+		u.addFormer(ref, fmt.Sprintf("%s mounts what was %s when it was made", name, ref))
 	}
+}
+
+// addFormer is for a mount, of which an engine tells the name alone: another
+// image may bear that by now. What is mounted may then be any image that was
+// seen to bear it, and any without a tag that was of its repository.
+func (u *uses) addFormer(ref, by string) {
+	n, err := image.ParseName(ref)
+	if err != nil || n.Digested {
+		return
+	}
+	if n.Tag == "" {
+		n.Tag = "latest" // as an engine reads it
+	}
+	for i := range u.images {
+		img := &u.images[i]
+		if _, bore := u.record.Images[img.ID].Names[n.String()]; bore || !slices.ContainsFunc(img.Names, tagged) && u.wasOf(img, n.Repository) {
+			u.add(img.ID, by)
+		}
+	}
+}
+
+// wasOf tells whether anything says that an image was once of a repository.
+func (u *uses) wasOf(img *engine.Image, repository string) bool {
+	of := func(n image.Name) bool { return n.Repository == repository }
+	if slices.ContainsFunc(img.Names, of) || slices.ContainsFunc(img.Digests, of) {
+		return true
+	}
+	for text := range u.record.Images[img.ID].Names {
+		if n, err := image.ParseName(text); err == nil && of(n) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(img.Origins, func(origin string) bool { return withoutPort(origin) == withoutPort(repository) })
 }
 
 func (u *uses) add(id image.Digest, by string) { u.by[id] = append(u.by[id], by) }

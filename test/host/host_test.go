@@ -218,3 +218,5 @@ func bearer(have held, name string) string {
 func inside(some, others []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
 }
+
+func (h *host) ctx() context.Context { return context.Background() }

@@ -116,3 +116,13 @@ var townKeeps = []string{
 	"traefik:v0.7.0", "traefik:v0.8.0", "traefik:v1.1.0", "mine/traefik:v1.1.0", "traefik:v1.2.0", "traefik:v1.3.0",
 	"traefik:v1.4.0", "traefik:nightly", "ghcr.io/org/app:2.0.0", "ghcr.io/org/app:3.0.0", "cafe:1",
 }
+
+// townGarbage is what goes in a town, in that order.
+func townGarbage(kind engine.StoreKind, have held) []string {
+	moved := fakeengine.Made("app 3, at first")
+	id := moved.Config
+	if kind == engine.Containerd {
+		id = moved.Index
+	}
+	return []string{bearer(have, "traefik:v0.9.0"), bearer(have, "traefik:v1.0.0"), id, bearer(have, "ghcr.io/org/app:1.0.0")}
+}

@@ -107,8 +107,9 @@ func (r Run) one(ctx context.Context, step retention.Step, out *Outcome) {
 		out.Stopped = errors.Join(err, r.Done(done))
 	case err == nil:
 		out.Gone = append(out.Gone, step)
-	case errors.Is(err, errLost):
+	case errors.Is(err, errLost): // whatever else it is
 		out.Failed = append(out.Failed, Failure{step, err})
+		out.Stopped = err
 	case errors.Is(err, errMoved):
 		out.Moved = append(out.Moved, Failure{step, err})
 	case errors.Is(err, engine.ErrConflict):

@@ -53,6 +53,11 @@ func (e *Engine) answer(w http.ResponseWriter, r *http.Request) {
 			write(w, nil, err)
 			return
 		}
+		if f.Half { // it opens, and ends
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
 		e.watch(w, r, c)
 		return
 	}

@@ -246,15 +246,15 @@ func (e *Engine) Held() map[string][]string {
 	return out
 }
 
-// Used are the IDs of the images that containers were made from or mount.
-func (e *Engine) Used() []string {
+// Used are the IDs of the images that containers were made from, and of those
+// that they mount.
+func (e *Engine) Used() (made, mounted []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var out []string
 	for _, c := range e.containers {
-		out = append(append(out, c.Image), c.mounted...)
+		made, mounted = append(made, c.Image), append(mounted, c.mounted...)
 	}
-	return out
+	return made, mounted
 }
 
 // Pulling begins a pull, which is seen in the leases alone, and returns what
