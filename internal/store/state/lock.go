@@ -122,19 +122,29 @@ func flock(f *os.File) error {
 // openLock opens the file of a lock. One that is there is only read: where
 // everybody may write, a system lets nobody create another's file anew.
 func openLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := openRegular(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
+		f, err = openRegular(path, os.O_CREATE|os.O_EXCL)
 		if errors.Is(err, fs.ErrExist) { // another was faster
-			f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+			f, err = openRegular(path, 0)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
+	return f, nil
+}
+
+// openRegular opens a file to be read. It follows no link and waits for no pipe
+// that another may have put there.
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, err
+	}
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("lock %s: it is no regular file", path), err, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: it is no regular file", path), err, f.Close())
 	}
 	return f, nil
 }

@@ -24,6 +24,7 @@ import (
 const (
 	journalFile = "journal.json"
 	damagedFile = "journal.json.damaged"
+	nextFile    = "journal.json.next" // what is being written; one that was cut short is written over
 	guardFile   = "journal.lock" // held while the journal is read and written
 )
 
@@ -108,7 +109,7 @@ func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 // read is the journal. One that is damaged, or of a kind that this program does
 // not know, is lost; one that can not be read at all is an error.
 func (d *Dir) read() (doc document, lost, err error) {
-	f, err := os.OpenFile(d.file(journalFile), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := openRegular(d.file(journalFile), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return document{}, nil, nil
 	}
@@ -146,7 +147,7 @@ func (d *Dir) write(doc document) (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.CreateTemp(d.path, journalFile+".*")
+	f, err := os.OpenFile(d.file(nextFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
