@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/testkit/fakeengine"
 )
@@ -59,11 +58,6 @@ func requests(t *testing.T, opts fakeengine.Options, pass func(*host) error) []f
 		return calls[:first-1] // without the look at what is deleted, which has tests of its own
 	}
 	return calls
-}
-
-func check(h *host) error {
-	_, err := h.check(h.ctx())
-	return err
 }
 
 func run(h *host) error {
@@ -216,5 +210,3 @@ func TestACrashAfterAnyStep(t *testing.T) {
 		}
 	})
 }
-
-var _ = app.ErrBusy

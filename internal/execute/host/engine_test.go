@@ -20,7 +20,7 @@ type fakeEngine struct {
 	calls      []string
 	// fault is asked before each call, by its number from 1: an error, and
 	// whether the call takes effect all the same.
-	fault func(n int) (err error, done bool)
+	fault func(n int) (done bool, err error)
 	// before is called before each call; nil: nothing is.
 	before func(n int)
 	// stays are images that are not deleted, although the engine says so.
@@ -29,16 +29,16 @@ type fakeEngine struct {
 	confused bool
 }
 
-func (e *fakeEngine) call(ctx context.Context, what string) (err error, done bool) {
+func (e *fakeEngine) call(ctx context.Context, what string) (done bool, err error) {
 	if ctx.Err() != nil {
-		return ctx.Err(), false
+		return false, ctx.Err()
 	}
 	e.calls = append(e.calls, what)
 	if e.before != nil {
 		e.before(len(e.calls))
 	}
 	if e.fault == nil {
-		return nil, true
+		return true, nil
 	}
 	return e.fault(len(e.calls))
 }
@@ -58,7 +58,7 @@ func (e *fakeEngine) find(ref string) (image.Digest, bool) {
 }
 
 func (e *fakeEngine) Inspect(ctx context.Context, ref string) (engine.Image, error) {
-	if err, _ := e.call(ctx, "inspect "+ref); err != nil {
+	if _, err := e.call(ctx, "inspect "+ref); err != nil {
 		return engine.Image{}, err
 	}
 	id, ok := e.find(ref)
@@ -80,7 +80,7 @@ func (e *fakeEngine) Inspect(ctx context.Context, ref string) (engine.Image, err
 }
 
 func (e *fakeEngine) Remove(ctx context.Context, ref string) error {
-	err, done := e.call(ctx, "remove "+ref)
+	done, err := e.call(ctx, "remove "+ref)
 	if done {
 		if failed := e.remove(ref); err == nil {
 			err = failed
@@ -140,7 +140,7 @@ func (e *fakeEngine) Tag(ctx context.Context, id image.Digest, n image.Name) err
 	if n.Digested {
 		panic("no engine gives a digest")
 	}
-	err, done := e.call(ctx, "tag "+id.String()+" "+n.String())
+	done, err := e.call(ctx, "tag "+id.String()+" "+n.String())
 	if !done {
 		return err
 	}

@@ -126,11 +126,11 @@ func TestEveryFault(t *testing.T) {
 						e := world(containerd, images())
 						planned := steps(e, all...)
 						before := e.held()
-						e.fault = func(call int) (error, bool) {
+						e.fault = func(call int) (bool, error) {
 							if call == n {
-								return failure, done
+								return done, failure
 							}
-							return nil, true
+							return true, nil
 						}
 						out := run(e).Do(t.Context(), planned)
 						onlyPlanned(t, e, planned)

@@ -25,7 +25,7 @@ const (
 	journalFile = "journal.json"
 	damagedFile = "journal.json.damaged"
 	nextFile    = "journal.json.next" // what is being written; one that was cut short is written over
-	guardFile   = "journal.lock" // held while the journal is read and written
+	guardFile   = "journal.lock"      // held while the journal is read and written
 )
 
 // What stands in the journal.

@@ -43,21 +43,18 @@ func open(t testing.TB) *Dir {
 	return d
 }
 
-func put(t testing.TB, d *Dir, key string, r journal.Record) (lost error) {
+func put(t testing.TB, d *Dir, key string, r journal.Record) {
 	t.Helper()
 	lost, err := d.Update(t.Context(), key, func(journal.Record) (journal.Record, error) { return r, nil })
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || lost != nil {
+		t.Fatalf("%v, %v", err, lost)
 	}
-	return lost
 }
 
 func TestWhatWasWrittenIsRead(t *testing.T) {
 	d := open(t)
 	for n, key := range []string{"a", "b"} {
-		if lost := put(t, d, key, record(n)); lost != nil {
-			t.Error(lost)
-		}
+		put(t, d, key, record(n))
 	}
 	for n, key := range []string{"a", "b"} {
 		got, lost, err := d.Load(key)
@@ -96,8 +93,9 @@ func TestCutShort(t *testing.T) {
 			t.Fatalf("cut at %d: %+v, %v, %v", n, got, lost, err)
 		}
 	}
-	if lost := put(t, d, "b", record(2)); lost == nil {
-		t.Error("nobody is told")
+	lost, err := d.Update(t.Context(), "b", func(journal.Record) (journal.Record, error) { return record(2), nil })
+	if lost == nil || err != nil {
+		t.Errorf("nobody is told: %v", err)
 	}
 	aside, err := os.ReadFile(d.file(damagedFile))
 	if err != nil || len(aside) != len(bytes.TrimSpace(whole))-1 {
