@@ -7,6 +7,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/image"
@@ -86,11 +87,18 @@ func (c *Container) Running() bool { return c.State == "running" }
 
 // Compose is what compose's labels say of a container.
 type Compose struct {
-	Project  string   // empty: it is not compose's
-	Files    []string // absolute paths on the machine on which compose ran
-	Dir      string   // the project's folder
-	EnvFiles []string
+	Project  string   `json:"project"` // empty: it is not compose's
+	Files    []string `json:"files"`   // absolute paths on the machine on which compose ran
+	Dir      string   `json:"dir,omitempty"`
+	EnvFiles []string `json:"envFiles,omitempty"`
 }
+
+// Path is how the files are called together, as compose's label joins them;
+// empty: there are none.
+func (c Compose) Path() string { return strings.Join(c.Files, ",") }
+
+// Key tells one stack from all others: several projects may share files.
+func (c Compose) Key() string { return c.Project + " " + c.Path() }
 
 // Service is a Swarm service with the images of its current and its previous
 // specification, as they are written there.

@@ -70,6 +70,9 @@ func means(short, repository string) bool {
 	return err == nil && named.Name() == repository
 }
 
+// Tagged tells whether the name has a tag.
+func (n Name) Tagged() bool { return n.Tag != "" }
+
 // Version reads the name's tag.
 func (n Name) Version() (Version, bool) { return ParseVersion(n.Tag) }
 
@@ -86,3 +89,16 @@ func (n Name) suffix() string {
 
 // Compare orders names as their full texts are ordered.
 func (n Name) Compare(o Name) int { return cmp.Compare(n.String(), o.String()) }
+
+// WithoutPort is a repository as a containerd store tells where an image came
+// from: registry:5000/x is registry/x.
+func WithoutPort(repository string) string {
+	host, path, ok := strings.Cut(repository, "/")
+	if !ok {
+		return repository
+	}
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return host + "/" + path
+}

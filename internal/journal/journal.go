@@ -9,6 +9,7 @@ package journal
 import (
 	"time"
 
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
 )
 
@@ -21,8 +22,8 @@ type Record struct {
 	NumImages     int                      `json:"numImages"`
 	NumContainers int                      `json:"numContainers"`
 	Images        map[image.Digest]Image   `json:"images"`
-	Pins          map[string]Pin           `json:"pins"`         // by full name
-	ComposeFiles  map[string]ComposeFile   `json:"composeFiles"` // by path
+	Pins          map[string]Pin           `json:"pins"`   // by full name
+	Stacks        map[string]Stack         `json:"stacks"` // by their compose keys
 	Refused       map[image.Digest]Refusal `json:"refused"`
 	Deletions     []Deletion               `json:"deletions"` // in order of time
 }
@@ -45,11 +46,11 @@ type Pin struct {
 	Images map[image.Digest]time.Time `json:"images"`
 }
 
-// ComposeFile is a compose file that a container's labels name.
-type ComposeFile struct {
-	Project  string    `json:"project"`
+// Stack is compose files that a container's labels name together.
+type Stack struct {
+	engine.Compose
 	LastSeen time.Time `json:"lastSeen"` // in a container's labels
-	Images   []string  `json:"images"`   // as it named them when it was last read
+	Images   []string  `json:"images"`   // as the files named them when they were last read
 }
 
 // Refusal is that the engine would not delete an image.

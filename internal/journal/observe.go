@@ -13,8 +13,8 @@ import (
 
 // How long is remembered what nobody names any more.
 const (
-	forgetFile = 30 * 24 * time.Hour  // a compose file
-	forgetPin  = 400 * 24 * time.Hour // a pin
+	forgetStack = 30 * 24 * time.Hour  // compose files
+	forgetPin   = 400 * 24 * time.Hour // a pin
 )
 
 // Observe is the record after s was seen with pins; r stays as it was. An image
@@ -23,49 +23,51 @@ func (r Record) Observe(s *engine.Snapshot, pins pin.Set, now time.Time) Record 
 	now = now.UTC()
 	next := Record{
 		Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
-		Images: map[image.Digest]Image{}, Pins: map[string]Pin{}, ComposeFiles: map[string]ComposeFile{},
+		Images: map[image.Digest]Image{}, Pins: map[string]Pin{}, Stacks: map[string]Stack{},
 		Refused: map[image.Digest]Refusal{}, Deletions: r.Deletions,
 	}
-	used := users(s, pins)
 	for i := range s.Images {
 		id := s.Images[i].ID
-		next.Images[id] = r.Images[id].seen(&s.Images[i], used, now)
+		next.Images[id] = r.Images[id].seen(&s.Images[i], now)
 		if refusal, ok := r.Refused[id]; ok {
 			next.Refused[id] = refusal
 		}
 	}
+	next.used(s, pins, now)
 	next.pinned(r.Pins, s, pins, now)
-	next.composed(r.ComposeFiles, s, pins, now)
+	next.composed(r.Stacks, s, pins, now)
 	return next
 }
 
-func (i Image) seen(of *engine.Image, used map[string]bool, now time.Time) Image {
+func (i Image) seen(of *engine.Image, now time.Time) Image {
 	if !believable(i.FirstSeen, now) {
 		i.FirstSeen = now
 	}
 	i.LastSeen = now
-	names := maps.Clone(i.Names)
-	if names == nil {
-		names = map[string]time.Time{}
-	}
-	inUse := used[of.ID.String()]
-	for _, m := range of.Manifests {
-		inUse = inUse || used[m.String()]
+	i.Names = maps.Clone(i.Names)
+	if i.Names == nil {
+		i.Names = map[string]time.Time{}
 	}
 	for _, n := range of.Names {
-		inUse = inUse || used[n.String()]
-		if n.Tag != "" {
-			names[n.String()] = now
+		if n.Tagged() {
+			i.Names[n.String()] = now
 		}
 	}
-	for _, n := range of.Digests {
-		inUse = inUse || used[n.String()]
-	}
-	if inUse {
-		i.LastUsed = now
-	}
-	i.Names = names
 	return i
+}
+
+// used notes what somebody needs or pins.
+func (r *Record) used(s *engine.Snapshot, pins pin.Set, now time.Time) {
+	uses := r.Uses(s)
+	for i := range s.Images {
+		img := &s.Images[i]
+		pinned := slices.ContainsFunc(pins.Pins, func(p pin.Pin) bool { return img.Bears(p.Name) })
+		if pinned || uses.Needed(img.ID) {
+			seen := r.Images[img.ID]
+			seen.LastUsed = now
+			r.Images[img.ID] = seen
+		}
+	}
 }
 
 // believable tells whether a clock that was right can have said a time: none
@@ -73,48 +75,6 @@ func (i Image) seen(of *engine.Image, used map[string]bool, now time.Time) Image
 // have just begun and have no battery.
 func believable(t, now time.Time) bool {
 	return !t.After(now) && t.Year() >= 2025
-}
-
-// users are the IDs, manifests and full names that containers, services or
-// pins need.
-func users(s *engine.Snapshot, pins pin.Set) map[string]bool {
-	used := map[string]bool{}
-	for i := range s.Containers {
-		c := &s.Containers[i]
-		used[c.Image.String()] = true
-		if c.HasManifest {
-			used[c.Manifest.String()] = true
-		}
-		use(used, c.From)
-		for _, m := range c.Mounts {
-			use(used, m)
-		}
-	}
-	for _, service := range s.Services {
-		for _, name := range service.Images {
-			use(used, name)
-		}
-	}
-	for _, p := range pins.Pins {
-		use(used, p.String())
-	}
-	return used
-}
-
-// use marks a reference as it was written: an ID, or a name with what is
-// meant by none of tag and digest.
-func use(used map[string]bool, ref string) {
-	n, err := image.ParseName(ref)
-	if err != nil {
-		used[ref] = true
-		return
-	}
-	if n.Digested {
-		used[image.Name{Repository: n.Repository, Digest: n.Digest, Digested: true}.String()] = true
-	} else if n.Tag == "" {
-		n.Tag = "latest"
-	}
-	used[n.String()] = true
 }
 
 // pinned notes the pins, with the images that they are now.
@@ -151,23 +111,24 @@ func (r *Record) present(images map[image.Digest]time.Time) map[image.Digest]tim
 	return left
 }
 
-func (r *Record) composed(old map[string]ComposeFile, s *engine.Snapshot, pins pin.Set, now time.Time) {
-	for path, file := range old {
-		if now.Sub(file.LastSeen) < forgetFile {
-			r.ComposeFiles[path] = file
+// composed notes the stacks whose files containers name, with the images that
+// these name now where they could be read.
+func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, pins pin.Set, now time.Time) {
+	for key, stack := range before {
+		if now.Sub(stack.LastSeen) < forgetStack {
+			r.Stacks[key] = stack
 		}
 	}
 	for i := range s.Containers {
-		for _, path := range s.Containers[i].Compose.Files {
-			file := r.ComposeFiles[path]
-			file.Project, file.LastSeen = s.Containers[i].Compose.Project, now
-			r.ComposeFiles[path] = file
+		if compose := s.Containers[i].Compose; len(compose.Files) > 0 {
+			key := compose.Key()
+			r.Stacks[key] = Stack{Compose: compose, LastSeen: now, Images: r.Stacks[key].Images}
 		}
 	}
-	for _, read := range pins.Files {
-		if file, ok := r.ComposeFiles[read.Path]; ok {
-			file.Images = read.Images
-			r.ComposeFiles[read.Path] = file
+	for _, read := range pins.Stacks {
+		if stack, ok := r.Stacks[read.Key]; ok {
+			stack.Images = read.Images
+			r.Stacks[read.Key] = stack
 		}
 	}
 }

@@ -32,14 +32,14 @@ type Set struct {
 	Pins     []Pin
 	Skipped  []Skip
 	Warnings []Warning
-	// Files are the compose files that were read because a container names
-	// them, with the images that they name.
-	Files []File
+	// Stacks are those whose compose files were read because a container names
+	// them.
+	Stacks []Stack
 }
 
-// File is a compose file and the images that it names, as they are written.
-type File struct {
-	Path    string
-	Project string
-	Images  []string
+// Stack is a stack's key and the images that its compose files name, as they
+// are written.
+type Stack struct {
+	Key    string
+	Images []string
 }

@@ -2,6 +2,7 @@ package retention
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -27,14 +28,14 @@ func Build(in Input) *Plan {
 // judge is what decides, with all that it looks things up in.
 type judge struct {
 	Input
-	uses         uses
+	uses         *engine.Uses
 	pins         []pin.Pin               // in order
 	repositories map[string]*repository  // the pinned ones, by full name
 	formerly     map[image.Digest]string // where images without a tag were
 }
 
 func newJudge(in Input) *judge {
-	j := &judge{Input: in, uses: findUses(in.Snapshot, in.Record), pins: sortedPins(in.Pins.Pins)}
+	j := &judge{Input: in, uses: in.Record.Uses(in.Snapshot), pins: sortedPins(in.Pins.Pins)}
 	j.formerly = j.formerHomes()
 	j.repositories = j.findRepositories()
 	return j
@@ -43,7 +44,7 @@ func newJudge(in Input) *judge {
 // judge makes the one decision for an image. Everything that may keep it has
 // its say; only what nothing keeps goes.
 func (j *judge) judge(img *engine.Image) Decision {
-	d := Decision{Image: img, Reasons: j.uses.of(img)}
+	d := Decision{Image: img, Reasons: j.used(img)}
 	d.Reasons = append(d.Reasons, j.keptByName(img)...)
 	d.Reasons = append(d.Reasons, j.pinned(img)...)
 	home := homes(img)
@@ -124,7 +125,7 @@ func (j *judge) judgeNames(d *Decision, r *repository) {
 	}
 	judged := false
 	for _, n := range d.Image.Names {
-		if n.Repository == r.name && tagged(n) {
+		if n.Repository == r.name && n.Tagged() {
 			judged = true
 			d.Reasons = append(d.Reasons, r.judgeTag(n))
 		}
@@ -135,6 +136,23 @@ func (j *judge) judgeNames(d *Decision, r *repository) {
 	case slices.ContainsFunc(d.Image.Names, func(n image.Name) bool { return n.Tag == "" }):
 		d.keep(reason.DigestOnly, "it was pulled by its digest as well")
 	}
+}
+
+// used are the reasons of those who need an image. One names them all.
+func (j *judge) used(img *engine.Image) []reason.Reason {
+	var reasons []reason.Reason
+	for _, user := range j.uses.Unreadable {
+		reasons = append(reasons, because(reason.Unreadable, "%s", user))
+	}
+	users := j.uses.Of(img.ID)
+	if len(users) == 0 {
+		return reasons
+	}
+	text := users[0].String()
+	if more := len(users) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return append(reasons, because(reason.InUse, "%s", text))
 }
 
 // keptByName is the say of --keep.

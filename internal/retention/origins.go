@@ -2,7 +2,6 @@ package retention
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
@@ -15,14 +14,12 @@ func (j *judge) formerHomes() map[image.Digest]string {
 	known, remembered := j.findOrigins(), j.remembered()
 	for i := range j.Snapshot.Images {
 		img := &j.Snapshot.Images[i]
-		if home := formerHome(img, remembered[img.ID], known); home != "" && !slices.ContainsFunc(img.Names, tagged) {
+		if home := formerHome(img, remembered[img.ID], known); home != "" && !slices.ContainsFunc(img.Names, image.Name.Tagged) {
 			found[img.ID] = home
 		}
 	}
 	return found
 }
-
-func tagged(n image.Name) bool { return n.Tag != "" }
 
 // remembered are the repositories that the journal saw each image in, by a tag
 // or as a pin. One that can not be read is "", which is none.
@@ -67,7 +64,7 @@ func formerHome(img *engine.Image, remembered []string, known origins) string {
 	}
 	home := homes[0]
 	elsewhere := func(r string) bool { return r != home }
-	foreign := func(r string) bool { return withoutPort(r) != withoutPort(home) }
+	foreign := func(r string) bool { return image.WithoutPort(r) != image.WithoutPort(home) }
 	if slices.ContainsFunc(homes, elsewhere) || slices.ContainsFunc(img.Origins, foreign) {
 		return ""
 	}
@@ -81,7 +78,7 @@ type origins map[string]string
 func (j *judge) findOrigins() origins {
 	found := origins{}
 	add := func(repository string) {
-		key := withoutPort(repository)
+		key := image.WithoutPort(repository)
 		if known, ok := found[key]; ok && known != repository {
 			repository = ""
 		}
@@ -108,16 +105,5 @@ func (o origins) of(img *engine.Image) string {
 	if len(img.Origins) != 1 {
 		return ""
 	}
-	return o[withoutPort(img.Origins[0])]
-}
-
-func withoutPort(repository string) string {
-	host, path, ok := strings.Cut(repository, "/")
-	if !ok {
-		return repository
-	}
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[:i]
-	}
-	return host + "/" + path
+	return o[image.WithoutPort(img.Origins[0])]
 }

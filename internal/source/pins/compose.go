@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ebb-io/ebb/internal/pin"
 )
@@ -99,7 +100,7 @@ func (s Stack) override() (string, bool) {
 }
 
 // path is how a stack is called: its files, as compose's label joins them.
-func (s Stack) path() string { return joinFiles(s.Files) }
+func (s Stack) path() string { return strings.Join(s.Files, ",") }
 
 func (s Stack) dir() string {
 	if s.Dir != "" || len(s.Files) == 0 {

@@ -85,5 +85,3 @@ func open(written string) (repository, why string, ok bool) {
 func isHost(name string) bool {
 	return !strings.Contains(name, "/") && (name == "localhost" || strings.Contains(name, "."))
 }
-
-func joinFiles(files []string) string { return strings.Join(files, ",") }

@@ -100,12 +100,12 @@ func Combine(sets ...pin.Set) pin.Set {
 		all.Pins = append(all.Pins, s.Pins...)
 		all.Skipped = append(all.Skipped, s.Skipped...)
 		all.Warnings = append(all.Warnings, s.Warnings...)
-		all.Files = append(all.Files, s.Files...)
+		all.Stacks = append(all.Stacks, s.Stacks...)
 	}
 	all.Pins = sorted(all.Pins, comparePins)
 	all.Skipped = sorted(all.Skipped, compareSkips)
 	all.Warnings = sorted(all.Warnings, cmp.Compare[pin.Warning])
-	all.Files = mergeFiles(all.Files)
+	all.Stacks = mergeStacks(all.Stacks)
 	return all
 }
 
@@ -132,19 +132,17 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// mergeFiles keeps one entry for each path, with the images of all.
-func mergeFiles(files []pin.File) []pin.File {
-	slices.SortStableFunc(files, func(a, b pin.File) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Project, b.Project))
-	})
-	var merged []pin.File
-	for _, f := range files {
+// mergeStacks keeps one entry for each stack, with the images of all.
+func mergeStacks(stacks []pin.Stack) []pin.Stack {
+	slices.SortStableFunc(stacks, func(a, b pin.Stack) int { return cmp.Compare(a.Key, b.Key) })
+	var merged []pin.Stack
+	for _, s := range stacks {
 		last := len(merged) - 1
-		if last < 0 || merged[last].Path != f.Path {
-			merged = append(merged, pin.File{Path: f.Path, Project: f.Project})
+		if last < 0 || merged[last].Key != s.Key {
+			merged = append(merged, pin.Stack{Key: s.Key})
 			last++
 		}
-		merged[last].Images = append(merged[last].Images, f.Images...)
+		merged[last].Images = append(merged[last].Images, s.Images...)
 	}
 	for i := range merged {
 		merged[i].Images = sorted(merged[i].Images, cmp.Compare[string])

@@ -144,13 +144,13 @@ func TestCombine(t *testing.T) {
 		Pins:     []pin.Pin{{Name: name("b:1"), From: "x"}, {Name: name("a:1"), From: "x", Passive: true}, {Name: name("a:1"), From: "x"}},
 		Skipped:  []pin.Skip{{Repository: "r", Why: "w", From: "f"}},
 		Warnings: []pin.Warning{"z", "a"},
-		Files:    []pin.File{{Path: "/p", Project: "one", Images: []string{"b", "a"}}},
+		Stacks:   []pin.Stack{{Key: "/p", Images: []string{"b", "a"}}},
 	}
 	b := pin.Set{
 		Pins:     []pin.Pin{{Name: name("b:1"), From: "x"}, {Name: name("b:1"), From: "a"}},
 		Skipped:  []pin.Skip{{Repository: "r", Why: "w", From: "f"}},
 		Warnings: []pin.Warning{"a"},
-		Files:    []pin.File{{Path: "/p", Project: "two", Images: []string{"c", "a"}}},
+		Stacks:   []pin.Stack{{Key: "/p", Images: []string{"c", "a"}}},
 	}
 	want := pin.Set{
 		Pins: []pin.Pin{
@@ -161,7 +161,7 @@ func TestCombine(t *testing.T) {
 		},
 		Skipped:  []pin.Skip{{Repository: "r", Why: "w", From: "f"}},
 		Warnings: []pin.Warning{"a", "z"},
-		Files:    []pin.File{{Path: "/p", Project: "one", Images: []string{"a", "b", "c"}}},
+		Stacks:   []pin.Stack{{Key: "/p", Images: []string{"a", "b", "c"}}},
 	}
 	for _, got := range []pin.Set{Combine(a, b), Combine(b, a), Combine(Combine(a), b, b)} {
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(image.Name{})); diff != "" {

@@ -89,6 +89,19 @@ func labelled(project string, files ...string) engine.Container {
 	return engine.Container{Name: "c", State: "exited", From: "postgres:17", Image: id("pg"), Compose: engine.Compose{Project: project, Files: files}}
 }
 
+// stack is what is remembered of a project.
+func stack(project string, images []string, files ...string) journal.Stack {
+	return journal.Stack{Compose: engine.Compose{Project: project, Files: files}, Images: images}
+}
+
+func remember(stacks ...journal.Stack) *journal.Record {
+	r := &journal.Record{Stacks: map[string]journal.Stack{}}
+	for _, s := range stacks {
+		r.Stacks[s.Key()] = s
+	}
+	return r
+}
+
 func TestRunningReadsLabelledFiles(t *testing.T) {
 	dir := write(t, map[string]string{
 		"a.yml":      "services: {web: {image: \"nginx:${V}\"}, db: {image: \"postgres:${PG}\"}, cache: {image: \"redis:${NONE}\"}, odd: {image: \"${ODD}:1\"}}",
@@ -106,11 +119,11 @@ func TestRunningReadsLabelledFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{"passive nginx:1-alpine", "passive nginx:2-alpine", "skip docker.io/library/redis: variable NONE has no value"}, words(set)); diff != "" {
 		t.Errorf("files are merged in order with their own variables; what is open and runs is answered by its container:\n%s", diff)
 	}
-	want := []pin.File{
-		{Path: file("a.yml") + "," + file("b.yml"), Project: "web", Images: []string{"${ODD}:1", "nginx:1-alpine", "postgres:${PG}", "redis:${NONE}"}},
-		{Path: file("b.yml"), Project: "web", Images: []string{"nginx:2-alpine"}},
+	want := []pin.Stack{
+		{Key: c.Compose.Key(), Images: []string{"${ODD}:1", "nginx:1-alpine", "postgres:${PG}", "redis:${NONE}"}},
+		{Key: withEnv.Compose.Key(), Images: []string{"nginx:2-alpine"}},
 	}
-	if diff := cmp.Diff(want, set.Files); diff != "" {
+	if diff := cmp.Diff(want, set.Stacks); diff != "" {
 		t.Error(diff)
 	}
 	if len(set.Warnings) != 2 || !strings.Contains(string(set.Warnings[0]), "${ODD}:1") || !strings.Contains(string(set.Warnings[1]), "broken.yml") {
@@ -121,26 +134,33 @@ func TestRunningReadsLabelledFiles(t *testing.T) {
 func TestRunningRemembers(t *testing.T) {
 	dir := write(t, map[string]string{"down.yml": "services: {web: {image: \"nginx:2\"}}"})
 	down := filepath.Join(dir, "down.yml")
-	record := &journal.Record{ComposeFiles: map[string]journal.ComposeFile{
-		"/data/compose/1/docker-compose.yml": {Images: []string{"traefik:v3.0", "redis:${TAG}", "${X}:1"}},
-		"relative.yml":                       {Images: []string{"a:1"}},
-		"/gone.yml":                          {Images: []string{"b:1"}},
-		down:                                 {Images: []string{"nginx:1"}},
-	}}
+	withVariables := filepath.Join(write(t, map[string]string{"c.yml": "services: {web: {image: \"web:${V}\"}}", "v/.env": "V=2", "e.env": "V=3"}), "c.yml")
+	inDir, withEnv := stack("five", nil, withVariables), stack("six", []string{"web:1"}, withVariables)
+	inDir.Dir = filepath.Join(filepath.Dir(withVariables), "v")
+	withEnv.EnvFiles = []string{filepath.Join(filepath.Dir(withVariables), "e.env")}
+	record := remember(
+		stack("one", []string{"traefik:v3.0", "redis:${TAG}", "${X}:1"}, "/data/compose/1/docker-compose.yml"),
+		stack("two", []string{"a:1"}, "relative.yml"),
+		stack("other", []string{"c:1"}, "relative.yml"),
+		stack("gone", []string{"b:1"}, "/gone.yml", "/more.yml"),
+		stack("down", []string{"nginx:1"}, down),
+		inDir, withEnv,
+	)
 	containers := []engine.Container{
 		labelled("one", "/data/compose/1/docker-compose.yml"), labelled("two", "relative.yml"),
 		labelled("three", "/x/3.yml"), labelled("four", "/x/4.yml"), labelled("five", "/x/5.yml"),
 	}
 	set := Running(&engine.Snapshot{Containers: containers}, record, nil)
 	want := []string{
-		"passive a:1", "passive b:1", "passive nginx:1", "passive nginx:2", "passive traefik:v3.0",
+		"passive a:1", "passive b:1", "passive c:1", "passive nginx:1", "passive nginx:2", "passive traefik:v3.0",
+		"passive web:1", "passive web:2", "passive web:3",
 		"skip docker.io/library/redis: variable TAG has no value",
 	}
 	if diff := cmp.Diff(want, words(set)); diff != "" {
 		t.Error(diff)
 	}
-	if len(set.Files) > 0 {
-		t.Errorf("files %v: none of them was read for a container", set.Files)
+	if len(set.Stacks) > 0 {
+		t.Errorf("%v: none of them was read for a container", set.Stacks)
 	}
 	if len(set.Warnings) != 1 || !strings.Contains(string(set.Warnings[0]), "and 2 more") {
 		t.Errorf("warnings %q, want one line for all", set.Warnings)
@@ -153,7 +173,7 @@ func TestRunningIsDeterministic(t *testing.T) {
 	containers := []engine.Container{
 		labelled("one", filepath.Join(dir, "a.yml")), labelled("two", filepath.Join(dir, "a.yml")), labelled("one", filepath.Join(dir, "b.yml")), labelled("x", "/none"),
 	}
-	record := &journal.Record{ComposeFiles: map[string]journal.ComposeFile{"/p": {Images: []string{"p:1"}}, "/q": {Images: []string{"q:1"}}}}
+	record := remember(stack("p", []string{"p:1"}, "/p"), stack("q", []string{"q:1"}, "/q"))
 	want := Running(&engine.Snapshot{Containers: containers}, record, nil)
 	for range 10 {
 		slices.Reverse(containers)
@@ -184,8 +204,8 @@ func TestRunningSurvivesHostileLabels(t *testing.T) {
 	envFile := labelled("p", filepath.Join(dir, "ok.yml"))
 	envFile.Compose.EnvFiles = []string{"/dev/zero"}
 	set := Running(&engine.Snapshot{Containers: append(containers, envFile)}, &journal.Record{}, nil)
-	if len(set.Pins) > 0 || len(set.Files) > 0 || len(set.Warnings) != 1 {
-		t.Errorf("%v, %v, %q, want one warning", set.Pins, set.Files, set.Warnings)
+	if len(set.Pins) > 0 || len(set.Stacks) > 0 || len(set.Warnings) != 1 {
+		t.Errorf("%v, %v, %q, want one warning", set.Pins, set.Stacks, set.Warnings)
 	}
 }
 
@@ -196,7 +216,7 @@ func TestAnotherProjectAnswersNothing(t *testing.T) {
 	down := labelled("down", filepath.Join(dir, "a.yml"))
 	down.From = "alpine:3.20"
 	other := labelled("other", filepath.Join(dir, "b.yml"))
-	record := &journal.Record{ComposeFiles: map[string]journal.ComposeFile{filepath.Join(dir, "b.yml"): {Images: []string{"x:0"}}}}
+	record := remember(stack("other", []string{"x:0"}, filepath.Join(dir, "b.yml")))
 	set := Running(&engine.Snapshot{Containers: []engine.Container{down, other}}, record, nil)
 	want := []string{"passive x:1", "skip docker.io/library/postgres: variable PG has no value"}
 	if diff := cmp.Diff(want, words(set)); diff != "" {

@@ -21,25 +21,23 @@ func stacks(snapshot *engine.Snapshot, record *journal.Record, environment map[s
 	var all pin.Set
 	var unread []string
 	left := workPerPass
-	labelled := fromLabels(snapshot.Containers, environment)
+	labelled := fromLabels(snapshot.Containers)
 	seen := map[string]bool{}
-	for i, s := range labelled {
-		path := s.path()
-		seen[path] = true
+	for i, compose := range labelled {
+		seen[compose.Key()] = true
 		set, err := pin.Set{}, errTooMuch
 		if i < maxStacks {
-			set, err = labelledStack(s, used(snapshot.Containers, s.Project), &left)
+			set, err = labelledStack(compose, environment, used(snapshot.Containers, compose.Project), &left)
 		}
 		if err != nil {
-			unread = append(unread, fmt.Sprintf("%s (%s)", path, err))
-			set = remembered(path, record)
+			unread = append(unread, fmt.Sprintf("%s (%s)", compose.Path(), err))
+			set = remembered(record.Stacks[compose.Key()])
 		}
 		all = Combine(all, set)
 	}
-	for _, path := range slices.Sorted(maps.Keys(record.ComposeFiles)) {
-		known := record.ComposeFiles[path]
-		if !seen[path] {
-			all = Combine(all, remembered(path, record), gone(path, known.Project, environment, &left))
+	for _, key := range slices.Sorted(maps.Keys(record.Stacks)) {
+		if known := record.Stacks[key]; !seen[key] {
+			all = Combine(all, remembered(known), gone(known, environment, &left))
 		}
 	}
 	if len(unread) > 0 {
@@ -59,20 +57,16 @@ func unreadable(files []string) pin.Warning {
 }
 
 // fromLabels are the stacks that containers name, each once and in order.
-func fromLabels(containers []engine.Container, environment map[string]string) []Stack {
-	found := map[string]Stack{}
+func fromLabels(containers []engine.Container) []engine.Compose {
+	var found []engine.Compose
 	for _, c := range containers {
-		if len(c.Compose.Files) == 0 {
-			continue
+		if len(c.Compose.Files) > 0 {
+			found = append(found, c.Compose)
 		}
-		s := Stack{Files: c.Compose.Files, Dir: c.Compose.Dir, EnvFiles: c.Compose.EnvFiles, Project: c.Compose.Project, Environment: environment}
-		found[strings.Join([]string{s.path(), s.Project, s.Dir, joinFiles(s.EnvFiles)}, "\x00")] = s
 	}
-	sorted := slices.Collect(maps.Values(found))
-	slices.SortFunc(sorted, func(a, b Stack) int {
-		return cmp.Or(cmp.Compare(a.path(), b.path()), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Dir, b.Dir), slices.Compare(a.EnvFiles, b.EnvFiles))
+	return sorted(found, func(a, b engine.Compose) int {
+		return cmp.Or(cmp.Compare(a.Path(), b.Path()), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Dir, b.Dir), slices.Compare(a.EnvFiles, b.EnvFiles))
 	})
-	return sorted
 }
 
 // used are the repositories that a project's containers were made from: what
@@ -91,20 +85,20 @@ func used(containers []engine.Container, project string) map[string]bool {
 }
 
 // labelledStack reads a stack that labels name.
-func labelledStack(s Stack, used map[string]bool, left *int) (pin.Set, error) {
-	if slices.ContainsFunc(s.Files, func(file string) bool { return !filepath.IsAbs(file) }) {
+func labelledStack(c engine.Compose, environment map[string]string, used map[string]bool, left *int) (pin.Set, error) {
+	if slices.ContainsFunc(c.Files, func(file string) bool { return !filepath.IsAbs(file) }) {
 		return pin.Set{}, fmt.Errorf("not an absolute path")
 	}
-	found, err := readStack(s, left)
+	found, err := readStack(Stack{Files: c.Files, Dir: c.Dir, EnvFiles: c.EnvFiles, Project: c.Project, Environment: environment}, left)
 	if err != nil {
 		return pin.Set{}, err
 	}
-	set, unknown := found.pins("compose file "+s.path(), true)
+	set, unknown := found.pins("compose file "+c.Path(), true)
 	set.Skipped = slices.DeleteFunc(set.Skipped, func(skip pin.Skip) bool { return used[skip.Repository] })
 	for _, err := range unknown {
-		set.Warnings = append(set.Warnings, pin.Warning(fmt.Sprintf("compose file %s: %s", s.path(), err)))
+		set.Warnings = append(set.Warnings, pin.Warning(fmt.Sprintf("compose file %s: %s", c.Path(), err)))
 	}
-	set.Files = []pin.File{{Path: s.path(), Project: s.Project, Images: found.images()}}
+	set.Stacks = []pin.Stack{{Key: c.Key(), Images: found.images()}}
 	return set, nil
 }
 
@@ -120,20 +114,20 @@ func (s services) images() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// remembered is what a file named when it was last read.
-func remembered(path string, record *journal.Record) pin.Set {
+// remembered is what a stack's files named when they were last read.
+func remembered(known journal.Stack) pin.Set {
 	var set pin.Set
-	for _, written := range record.ComposeFiles[path].Images {
+	for _, written := range known.Images {
 		// What can not be told was said when the file was read.
-		_ = judge(&set, written, "compose file "+path+", as last read", true)
+		_ = judge(&set, written, "compose file "+known.Path()+", as last read", true)
 	}
 	return set
 }
 
-// gone reads a file again whose containers are gone, as far as it can: it may
+// gone reads files again whose containers are gone, as far as it can: they may
 // have been edited for the next start.
-func gone(path, project string, environment map[string]string, left *int) pin.Set {
-	set, err := labelledStack(Stack{Files: strings.Split(path, ","), Project: project, Environment: environment}, nil, left)
+func gone(known journal.Stack, environment map[string]string, left *int) pin.Set {
+	set, err := labelledStack(known.Compose, environment, nil, left)
 	if err != nil {
 		return pin.Set{}
 	}

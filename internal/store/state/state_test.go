@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/journal"
 )
@@ -25,11 +26,11 @@ func record(n int) journal.Record {
 	id := image.SHA256([]byte("one"))
 	return journal.Record{
 		Seen: at, NumImages: n, NumContainers: 2,
-		Images:       map[image.Digest]journal.Image{id: {FirstSeen: at, LastSeen: at, LastUsed: at, Names: map[string]time.Time{"docker.io/library/a:1": at}}},
-		Pins:         map[string]journal.Pin{"docker.io/library/a:1": {First: at, Last: at, Images: map[image.Digest]time.Time{id: at}}},
-		ComposeFiles: map[string]journal.ComposeFile{"/srv/a.yml": {Project: "a", LastSeen: at, Images: []string{"a:1"}}},
-		Refused:      map[image.Digest]journal.Refusal{id: {Times: 1, Last: at, Until: at, Why: "used"}},
-		Deletions:    []journal.Deletion{{At: at, ID: id, Names: []string{"a"}, Bytes: 1}},
+		Images:    map[image.Digest]journal.Image{id: {FirstSeen: at, LastSeen: at, LastUsed: at, Names: map[string]time.Time{"docker.io/library/a:1": at}}},
+		Pins:      map[string]journal.Pin{"docker.io/library/a:1": {First: at, Last: at, Images: map[image.Digest]time.Time{id: at}}},
+		Stacks:    map[string]journal.Stack{"a /srv/a.yml": {Compose: engine.Compose{Project: "a", Files: []string{"/srv/a.yml"}}, LastSeen: at, Images: []string{"a:1"}}},
+		Refused:   map[image.Digest]journal.Refusal{id: {Times: 1, Last: at, Until: at, Why: "used"}},
+		Deletions: []journal.Deletion{{At: at, ID: id, Names: []string{"a"}, Bytes: 1}},
 	}
 }
 
@@ -192,7 +193,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	big := record(9)
 	for n := range 2000 {
-		big.ComposeFiles[fmt.Sprint(n)] = journal.ComposeFile{Project: "p"}
+		big.Stacks[fmt.Sprint(n)] = journal.Stack{LastSeen: time.Unix(0, 0)}
 	}
 	if _, err := d.Update(t.Context(), "a", func(journal.Record) (journal.Record, error) { return big, nil }); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("got %v", err)
