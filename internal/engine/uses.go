@@ -123,7 +123,7 @@ func means(n image.Name, img *Image) bool {
 	if n.Tag == "" && !n.Digested {
 		n.Tag = "latest"
 	}
-	if n.Tag != "" && slices.Contains(img.Names, image.Name{Repository: n.Repository, Tag: n.Tag}) {
+	if slices.Contains(img.Names, image.Name{Repository: n.Repository, Tag: n.Tag}) {
 		return true
 	}
 	return n.Digested && img.HasDigest(n.Digest)

@@ -71,8 +71,8 @@ func (r *Record) used(s *engine.Snapshot, pins pin.Set, now time.Time) {
 }
 
 // believable tells whether a clock that was right can have said a time: none
-// that is to come, and none from before there was Ebb, as machines say that
-// have just begun and have no battery.
+// that is to come, and none from before there was Ebb, as machines without a
+// battery say that have just begun.
 func believable(t, now time.Time) bool {
 	return !t.After(now) && t.Year() >= 2025
 }
@@ -137,12 +137,16 @@ func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, pins pin.
 // not believed: it may not have read its own data yet.
 const believed = 15 * time.Minute
 
-// Plausible is an error when the engine shows no image or no container although
-// it had some a moment ago. A snapshot that is not plausible is not observed,
-// so that it is believed when the moment is over.
+// Plausible is an error when the clock can not be right, or when the engine
+// shows no image or no container although it had some a moment ago. A snapshot
+// that is not plausible is not observed, so that it is believed when the moment
+// is over. A last look from over a day ahead was by a clock that was wrong.
 func (r *Record) Plausible(s *engine.Snapshot, now time.Time) error {
+	if !believable(now, now) {
+		return fmt.Errorf("the clock says %s, which can not be: how old anything is can not be told", now.UTC().Format(time.DateOnly))
+	}
 	until := r.Seen.Add(believed)
-	if !now.Before(until) {
+	if !now.Before(until) || !believable(r.Seen, now.Add(24*time.Hour)) {
 		return nil
 	}
 	for _, kind := range []struct {

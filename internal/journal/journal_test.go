@@ -1,0 +1,247 @@
+package journal_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/journal"
+	"github.com/ebb-io/ebb/internal/pin"
+	. "github.com/ebb-io/ebb/internal/testkit/hostworld" //nolint:revive // a world reads as its words
+)
+
+var names = cmpopts.EquateComparable(image.Name{})
+
+// observe looks at a world some time after now.
+func observe(r journal.Record, w *World, later time.Duration) journal.Record {
+	return r.Observe(&w.Snapshot, w.Pins, Now().Add(later))
+}
+
+func TestFirstSeen(t *testing.T) {
+	for _, test := range []struct {
+		reason string
+		before time.Time
+		want   time.Time
+	}{
+		{"never seen", time.Time{}, Now()},
+		{"seen before", Now().Add(-Day), Now().Add(-Day)},
+		{"seen just now", Now(), Now()},
+		{"a time to come is no age", Now().Add(time.Second), Now()},
+		{"nor is that of a clock without a battery", time.Unix(0, 0).UTC(), Now()},
+	} {
+		r := journal.Record{Images: map[image.Digest]journal.Image{ID("web:1"): {FirstSeen: test.before}}}
+		got := observe(r, New(Tagged("web:1")), 0).Images[ID("web:1")]
+		if !got.FirstSeen.Equal(test.want) || !got.LastSeen.Equal(Now()) {
+			t.Errorf("%s: first %s and last %s, want %s and now", test.reason, got.FirstSeen, got.LastSeen, test.want)
+		}
+	}
+}
+
+func TestWhatComesBackIsNew(t *testing.T) {
+	r := observe(journal.Record{}, New(Tagged("web:1", "web:2")), 0).Refuse(ID("web:1"), "conflict", Now())
+	gone := observe(r, New(Tagged("web:2")), Day)
+	if len(gone.Images) != 1 || len(gone.Refused) != 0 {
+		t.Fatalf("what is gone is remembered: %+v", gone)
+	}
+	back := observe(gone, New(Tagged("web:1", "web:2")), 2*Day)
+	if got := back.Images[ID("web:1")].FirstSeen; !got.Equal(Now().Add(2 * Day)) {
+		t.Errorf("first seen %s: it was away since", got)
+	}
+	if got := back.Images[ID("web:2")].FirstSeen; !got.Equal(Now()) {
+		t.Errorf("first seen %s: it was here all the time", got)
+	}
+	if still := observe(r, New(Tagged("web:1")), Day); len(still.Refused) != 1 {
+		t.Error("a refusal is forgotten while the image is here")
+	}
+}
+
+func TestNamesSeen(t *testing.T) {
+	r := observe(journal.Record{}, New(Image("x", "web:1", "web:latest", "web@y")), 0)
+	r = observe(r, New(Image("x", "web:1")), Day)
+	want := map[string]time.Time{Name("web:1").String(): Now().Add(Day), Name("web:latest").String(): Now()}
+	if diff := cmp.Diff(want, r.Images[ID("x")].Names); diff != "" {
+		t.Errorf("each tag with when it was last seen:\n%s", diff)
+	}
+}
+
+func TestUsed(t *testing.T) {
+	pair := func(more ...Part) *World {
+		return New(append([]Part{Tagged("web:1"), Image("old", "web:2"), Digests("web@d"), Manifests("m")}, more...)...)
+	}
+	short := ID("web:1").Hex()[:12]
+	for _, test := range []struct {
+		reason string
+		world  *World
+		want   []string
+	}{
+		{"nobody needs them", pair(), nil},
+		{"a container made from it", pair(Container("exited", "web:1", "")), []string{"web:1"}},
+		{"a container made from its name, of another image", pair(Container("created", "x", "web:1")), []string{"web:1"}},
+		{"from a short ID", pair(Container("dead", "x", short)), []string{"web:1"}},
+		{"a mount by name", pair(Container("running", "x", "", "web:1")), []string{"web:1"}},
+		{"a mount of what latest was", pair(Saw("old", Day, "web:latest"), Container("running", "x", "", "web")), []string{"old"}},
+		{"a mount by digest", pair(Container("running", "x", "", "web@d")), []string{"old"}},
+		{"a mount of what the name was", pair(Saw("old", Day, "web:1"), Container("running", "x", "", "web:1")), []string{"old", "web:1"}},
+		{"a service", pair(Service("web:2@d")), []string{"old"}},
+		{"a pin", pair(Pin("web:1")), []string{"web:1"}},
+		{"a pin by the digest of one of its manifests", pair(Pin("web@m")), []string{"old"}},
+		{"a passive pin", pair(Passive("web:2")), []string{"old"}},
+		{"what can not be read is nothing to remember", pair(Container("running", "x", "", "WEB:::")), nil},
+	} {
+		var got []string
+		for id, seen := range test.world.Observed().Images {
+			if seen.LastUsed.Equal(Now()) {
+				got = append(got, test.world.Label(id))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, test.want) {
+			t.Errorf("%s: used are %q, want %q", test.reason, got, test.want)
+		}
+	}
+	used := observe(journal.Record{}, pair(Pin("web:1")), 0)
+	if got := observe(used, pair(), Day).Images[ID("web:1")].LastUsed; !got.Equal(Now()) {
+		t.Errorf("last used %s, want when that was", got)
+	}
+}
+
+func TestPinned(t *testing.T) {
+	r := observe(journal.Record{}, New(Tagged("web:1", "web:2"), Pin("web:1")), 0)
+	moved := New(Image("web:1"), Image("new", "web:1"), Tagged("web:2"), Pin("web:1"))
+	r = observe(r, moved, Day)
+	r = observe(r, New(Image("web:1"), Image("new", "web:1"), Tagged("web:2"), Pin("web:2")), 2*Day)
+	want := map[string]journal.Pin{
+		Name("web:1").String(): {First: Now(), Last: Now().Add(Day), Images: map[image.Digest]time.Time{ID("web:1"): Now(), ID("new"): Now().Add(Day)}},
+		Name("web:2").String(): {First: Now().Add(2 * Day), Last: Now().Add(2 * Day), Images: map[image.Digest]time.Time{ID("web:2"): Now().Add(2 * Day)}},
+	}
+	if diff := cmp.Diff(want, r.Pins); diff != "" {
+		t.Error(diff)
+	}
+	r = observe(r, New(Image("new", "web:1")), 3*Day)
+	if images := r.Pins[Name("web:1").String()].Images; len(images) != 1 {
+		t.Errorf("%v: an image that is gone is still remembered", images)
+	}
+	for later, want := range map[time.Duration]int{400 * Day: 2, 401 * Day: 1, 402 * Day: 0} {
+		if got := observe(r, New(Tagged("web:1")), later); len(got.Pins) != want {
+			t.Errorf("after %s there are %d pins, want %d", later, len(got.Pins), want)
+		}
+	}
+}
+
+func TestStacks(t *testing.T) {
+	web := engine.Compose{Project: "web", Files: []string{"/srv/a.yml", "/srv/b.yml"}, Dir: "/srv", EnvFiles: []string{"/srv/.env"}}
+	test := engine.Compose{Project: "test", Files: web.Files}
+	up := New(Tagged("web:1"))
+	up.Snapshot.Containers = []engine.Container{{ID: "a", Compose: web}, {ID: "b", Compose: test}, {ID: "c", Compose: engine.Compose{Project: "none"}}}
+	up.Pins.Stacks = []pin.Stack{{Key: web.Key(), Images: []string{"web:1"}}, {Key: "of nobody", Images: []string{"x:1"}}}
+	r := observe(journal.Record{}, up, 0)
+	want := map[string]journal.Stack{
+		web.Key():  {Compose: web, LastSeen: Now(), Images: []string{"web:1"}},
+		test.Key(): {Compose: test, LastSeen: Now()},
+	}
+	if diff := cmp.Diff(want, r.Stacks); diff != "" {
+		t.Error(diff)
+	}
+	up.Pins.Stacks = nil
+	if again := observe(r, up, Day).Stacks[web.Key()]; len(again.Images) != 1 || !again.LastSeen.Equal(Now().Add(Day)) {
+		t.Errorf("%+v: files that can not be read any more keep what they said", again)
+	}
+	for later, want := range map[time.Duration]int{29 * Day: 2, 30 * Day: 0} {
+		if got := observe(r, New(Tagged("web:1")), later); len(got.Stacks) != want {
+			t.Errorf("%s after its containers there are %d stacks, want %d", later, len(got.Stacks), want)
+		}
+	}
+}
+
+// TestObserveLeavesTheOldRecordAlone, and looking again at the same time is
+// nothing new, in whatever order things are listed.
+func TestObserveLeavesTheOldRecordAlone(t *testing.T) {
+	build := func() *World {
+		return New(Tagged("web:2", "web:1"), Image("x"), Pin("web:2", "web:1"), Container("running", "x", "web:1", "web:2"), Service("web:1"))
+	}
+	first := observe(journal.Record{}, build(), 0)
+	kept := observe(journal.Record{}, build(), 0)
+	w := build()
+	slices.Reverse(w.Snapshot.Images)
+	slices.Reverse(w.Pins.Pins)
+	again := observe(first, w, 0)
+	if diff := cmp.Diff(first, again, names); diff != "" {
+		t.Errorf("a second look found something new:\n%s", diff)
+	}
+	observe(first, New(Image("web:1", "web:9"), Pin("web:9")), Day)
+	if diff := cmp.Diff(kept, first, names); diff != "" {
+		t.Errorf("a later look changed an older record:\n%s", diff)
+	}
+}
+
+func TestPlausible(t *testing.T) {
+	full := New(Tagged("web:1"), Container("running", "web:1", "web:1"))
+	for _, test := range []struct {
+		reason string
+		before *World
+		now    *World
+		later  time.Duration
+		want   string
+	}{
+		{"all is there", full, full, 0, ""},
+		{"the first look", nil, New(), 0, ""},
+		{"all images are gone", full, New(Container("running", "web:1", "web:1")), time.Minute, "no image although it had 1"},
+		{"all containers are gone", full, New(Tagged("web:1")), time.Minute, "no container although it had 1"},
+		{"just before it is believed", full, New(), 15*time.Minute - 1, "no image"},
+		{"it is believed", full, New(), 15 * time.Minute, ""},
+		{"there was none", New(Tagged("web:1")), New(Tagged("web:1")), time.Minute, ""},
+		{"a clock that went back", full, New(), -Day, "no image"},
+		{"a last look by a clock that was far ahead", full, New(), -Day - 1, ""},
+		{"a clock that has just begun", full, full, -56 * 366 * Day, "the clock says 1970"},
+		{"a clock that has just begun, and the first look", nil, New(), -56 * 366 * Day, "the clock says 1970"},
+	} {
+		var r journal.Record
+		if test.before != nil {
+			r = observe(r, test.before, 0)
+		}
+		err := r.Plausible(&test.now.Snapshot, Now().Add(test.later))
+		if got := err != nil; got != (test.want != "") || got && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.reason, err, test.want)
+		}
+	}
+}
+
+func TestRefusalsBackOff(t *testing.T) {
+	var r journal.Record
+	before := r
+	now := Now()
+	for n, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 168, 168, 168, 168, 168, 168} {
+		r = r.Refuse(ID("web:1"), "in use", now)
+		want := journal.Refusal{Times: n + 1, Last: now, Until: now.Add(want * time.Hour), Why: "in use"}
+		if diff := cmp.Diff(want, r.Refused[ID("web:1")]); diff != "" {
+			t.Errorf("refusal %d: %s", n+1, diff)
+		}
+		now = now.Add(Day)
+	}
+	second := before.Refuse(ID("web:1"), "in use", now)
+	second.Refuse(ID("web:1"), "in use", now)
+	if len(before.Refused) != 0 || second.Refused[ID("web:1")].Times != 1 {
+		t.Error("a refusal changed an older record")
+	}
+}
+
+func TestDeletionsAreBounded(t *testing.T) {
+	var r journal.Record
+	for n := range 10_002 {
+		r.Deletions = append(r.Deletions, journal.Deletion{Bytes: int64(n)})
+	}
+	next := r.Deleted(journal.Deletion{Bytes: -1})
+	if got := next.Deletions; len(got) != 10_000 || got[0].Bytes != 3 || got[9_999].Bytes != -1 {
+		t.Errorf("%d, from %d to %d", len(got), got[0].Bytes, got[len(got)-1].Bytes)
+	}
+	roomy := journal.Record{Deletions: make([]journal.Deletion, 0, 2)}
+	one, other := roomy.Deleted(journal.Deletion{Bytes: 1}), roomy.Deleted(journal.Deletion{Bytes: 2})
+	if len(r.Deletions) != 10_002 || one.Deletions[0].Bytes == other.Deletions[0].Bytes {
+		t.Error("a deletion changed an older record")
+	}
+}
