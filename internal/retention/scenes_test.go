@@ -8,7 +8,7 @@ import (
 
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/retention"
-	. "github.com/ebb-io/ebb/internal/testkit/hostworld"
+	. "github.com/ebb-io/ebb/internal/testkit/hostworld" //nolint:revive // a world reads as its words
 )
 
 // atOnce is the default but that it does not wait for an image's age.
@@ -36,7 +36,6 @@ func gone(w *World, p *retention.Plan) []string {
 
 func previous(n int) func(*policy.Host) { return func(p *policy.Host) { p.KeepPrevious = n } }
 func newer(n int) func(*policy.Host)    { return func(p *policy.Host) { p.KeepNewer = n } }
-func deletes(n int) func(*policy.Host)  { return func(p *policy.Host) { p.MaxDeletes = n } }
 
 func household(more ...Part) *World {
 	return New(append([]Part{
