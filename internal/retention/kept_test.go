@@ -111,6 +111,7 @@ func TestWhyAnImageStays(t *testing.T) {
 		{"pulled by its digest", about(Image("old", "web@d"), Saw("old", Day, "web:1.0")), atOnce(), reason.DigestOnly},
 		{"pulled by its digest, which was a pin", about(Image("old", "web@d"), Digests("web@d"), WasPin("web:1.0@d", "old", 30*Day)), atOnce(), reason.PreviousOfPin},
 		{"pulled by its digest, which was a pin before the last", about(Image("old", "web@d"), Digests("web@d"), WasPin("web:1.0@d", "old", 90*Day), WasPin("web:2.0", "web:2.0", 30*Day)), atOnce(), reason.OlderThanPrevious},
+		{"and which was another repository's", about(Image("old", "web@d"), Digests("web@d"), WasPin("web:1.0@d", "old", 90*Day), WasPin("web:2.0", "web:2.0", 30*Day), Saw("old", Day, "shop:1")), atOnce(), reason.DigestOnly},
 
 		{"a tag beside a pin that is no version", floating(old), atOnce(), reason.NotAVersion},
 		{"the last that was latest", floating(nameless, Saw("old", 10*Day, "web:latest")), atOnce(), reason.PreviousOfPin},
@@ -118,6 +119,9 @@ func TestWhyAnImageStays(t *testing.T) {
 		{"the one before the last, of two steps back", floating(nameless, Saw("old", 20*Day, "web:latest"), Image("last"), Saw("last", 10*Day, "web:latest")), atOnce(previous(2)), reason.PreviousOfPin},
 		{"the last of none", floating(nameless, Saw("old", 10*Day, "web:latest")), atOnce(previous(0)), reason.Untagged},
 		{"it was pinned as latest", floating(nameless, WasPin("web:latest", "old", 10*Day)), atOnce(), reason.PreviousOfPin},
+		{"the last but for what is a pin itself", floating(nameless, Saw("old", 10*Day, "web:latest"), Image("pin"), Digests("web@d"), Saw("pin", 5*Day, "web:latest"), Pin("web@d")), atOnce(), reason.PreviousOfPin},
+		{"the last but for what has a tag", floating(nameless, Saw("old", 10*Day, "web:latest"), Tagged("web:1.0"), Saw("web:1.0", 5*Day, "web:latest")), atOnce(), reason.PreviousOfPin},
+		{"it was a pin with a version, and nobody saw it as latest", floating(nameless, Digests("web@d"), WasPin("web:1.0@d", "old", 10*Day)), atOnce(), reason.AgeUnknown},
 		{"nobody saw it as latest", floating(nameless, Saw("old", 10*Day, "web:1.0")), atOnce(), reason.AgeUnknown},
 		{"the engine alone says where it was", floating(nameless, Origins("docker.io/library/web")), atOnce(), reason.AgeUnknown},
 	} {
@@ -149,6 +153,7 @@ func TestWhatWaits(t *testing.T) {
 		{"used a while ago", []Part{Saw("old", Day), Used("old", week-time.Second)}, time.Second, []reason.Code{reason.RecentlyUsed}},
 		{"used long ago", []Part{Saw("old", Day), Used("old", week)}, 0, nil},
 		{"a use that is to come was now", []Part{Saw("old", Day), Used("old", -Day)}, week, []reason.Code{reason.RecentlyUsed}},
+		{"seen and used just now", []Part{Used("old", 0)}, week, []reason.Code{reason.RecentlyUsed, reason.TooYoung}},
 		{"refused", []Part{Saw("old", Day), Refused("old", time.Minute)}, time.Minute, []reason.Code{reason.RefusedBefore}},
 		{"refused long ago", []Part{Saw("old", Day), Refused("old", 0)}, 0, nil},
 		{"everything at once: the last counts", []Part{Used("old", week-time.Minute), Refused("old", time.Second)}, time.Hour,
@@ -265,7 +270,7 @@ func TestAPlanThatWasStored(t *testing.T) {
 		{"a new name", three(Image("web:0.5", "web:0.5", "web:0.1"), Tagged("web:0.4")), -1, []string{"web:0.4", "web:1.0"}, []string{"web:0.1"}},
 		{"another image under the name", three(Image("x", "web:0.5"), Tagged("web:0.4"), Image("web:0.5"), Saw("web:0.5", 0, "web:0.5")), -1,
 			[]string{"web:0.4", "web:1.0"}, []string{ID("web:0.5").Short()}},
-		{"the limit leaves what is named to this plan", many(Tagged("web:0.1")), 1, []string{"web:0.4", "web:0.5", "web:1.0"}, nil},
+		{"the limit leaves what is named to this plan", many(Tagged("web:0.1", "web:1.5")), 1, []string{"web:0.4", "web:0.5", "web:1.0"}, nil},
 	} {
 		p := atOnce()
 		p.MaxDeletes = test.max
@@ -283,6 +288,24 @@ func TestAPlanThatWasStored(t *testing.T) {
 		if again := retention.Build(input(test.world, p)); now.Fingerprint() != again.Fingerprint() {
 			t.Errorf("%s: the plan itself was changed", test.reason)
 		}
+	}
+}
+
+// TestTheLimitsOfAStoredPlan are held to what it deletes, not to what is
+// garbage by now.
+func TestTheLimitsOfAStoredPlan(t *testing.T) {
+	p := atOnce()
+	p.MaxDeleteShare = 40
+	stored := retention.Build(input(three(), p))
+	now := retention.Build(input(three(Tagged("web:0.5", "web:0.4")), p))
+	if len(stored.Exceeded) > 0 || len(now.Exceeded) == 0 {
+		t.Fatalf("one of three: %v, three of five: %v", stored.Exceeded, now.Exceeded)
+	}
+	if got := now.Restrict(stored.Names()).Exceeded; len(got) > 0 {
+		t.Errorf("one of five: %v", got)
+	}
+	if len(now.Exceeded) == 0 {
+		t.Error("the plan itself was changed")
 	}
 }
 

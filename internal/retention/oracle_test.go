@@ -64,8 +64,8 @@ func drawShelf(t *rapid.T) shelf {
 		s.images, tags = append(s.images, tags[:n]), tags[n:]
 	}
 	every := slices.Concat(s.images...)
-	s.pins = rapid.SliceOfNDistinct(rapid.SampledFrom(every), 1, 2, rapid.ID).Draw(t, "pins")
-	s.former = rapid.SliceOfNDistinct(rapid.SampledFrom(every), 0, 2, rapid.ID).Draw(t, "former")
+	s.pins = rapid.SliceOfNDistinct(rapid.SampledFrom(every), 1, min(3, len(every)), rapid.ID).Draw(t, "pins")
+	s.former = rapid.SliceOfNDistinct(rapid.SampledFrom(every), 0, min(2, len(every)), rapid.ID).Draw(t, "former")
 	s.policy = atOnce(previous(rapid.IntRange(0, 2).Draw(t, "previous")), newer(rapid.IntRange(-1, 2).Draw(t, "newer")))
 	s.policy.UnusedFor = 0
 	return s
