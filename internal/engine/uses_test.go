@@ -29,7 +29,8 @@ func TestUses(t *testing.T) {
 		{"by a name that is another image", Container("exited", "x", "web:1"), map[string][]string{"web:1": {"container c0 (exited) was made from this name"}}},
 		{"a name without a tag is latest", Container("exited", "x", "web"), map[string][]string{"latest": {"container c0 (exited) was made from this name"}}},
 		{"a digest beside a tag: both", Container("exited", "x", "web:1@d"), map[string][]string{
-			"web:1": {"container c0 (exited) was made from this name"}, "index": {"container c0 (exited) was made from this name"}}},
+			"web:1": {"container c0 (exited) was made from this name"}, "index": {"container c0 (exited) was made from this name"},
+		}},
 		{"a full ID", Container("exited", "x", id.String()), map[string][]string{"web:1": {"container c0 (exited) was made from this name"}}},
 		{"the beginning of an ID", Container("exited", "x", "", id.String()[:15]), map[string][]string{"web:1": {"container c0 (exited) mounts it"}}},
 		{"a platform's manifest", ofManifest("m"), map[string][]string{"index": {"container p (running)"}}},

@@ -156,8 +156,12 @@ func TestWhatWaits(t *testing.T) {
 		{"seen and used just now", []Part{Used("old", 0)}, week, []reason.Code{reason.RecentlyUsed, reason.TooYoung}},
 		{"refused", []Part{Saw("old", Day), Refused("old", time.Minute)}, time.Minute, []reason.Code{reason.RefusedBefore}},
 		{"refused long ago", []Part{Saw("old", Day), Refused("old", 0)}, 0, nil},
-		{"everything at once: the last counts", []Part{Used("old", week-time.Minute), Refused("old", time.Second)}, time.Hour,
-			[]reason.Code{reason.RecentlyUsed, reason.TooYoung, reason.RefusedBefore}},
+		{
+			"everything at once: the last counts",
+			[]Part{Used("old", week-time.Minute), Refused("old", time.Second)},
+			time.Hour,
+			[]reason.Code{reason.RecentlyUsed, reason.TooYoung, reason.RefusedBefore},
+		},
 	} {
 		w := about(Image("old", "web:1.0"), test.parts...)
 		d := decision(t, w, policy.DefaultHost())
@@ -268,8 +272,11 @@ func TestAPlanThatWasStored(t *testing.T) {
 		{"what is gone is done", three(Tagged("web:0.5")), -1, []string{"web:0.5", "web:1.0"}, nil},
 		{"what is needed since then", many(Container("created", "web:0.5", "")), -1, []string{"web:0.4", "web:1.0"}, []string{"web:0.5"}},
 		{"a new name", three(Image("web:0.5", "web:0.5", "web:0.1"), Tagged("web:0.4")), -1, []string{"web:0.4", "web:1.0"}, []string{"web:0.1"}},
-		{"another image under the name", three(Image("x", "web:0.5"), Tagged("web:0.4"), Image("web:0.5"), Saw("web:0.5", 0, "web:0.5")), -1,
-			[]string{"web:0.4", "web:1.0"}, []string{ID("web:0.5").Short()}},
+		{
+			"another image under the name", three(Image("x", "web:0.5"), Tagged("web:0.4"), Image("web:0.5"), Saw("web:0.5", 0, "web:0.5")), -1,
+			[]string{"web:0.4", "web:1.0"},
+			[]string{ID("web:0.5").Short()},
+		},
 		{"the limit leaves what is named to this plan", many(Tagged("web:0.1", "web:1.5")), 1, []string{"web:0.4", "web:0.5", "web:1.0"}, nil},
 	} {
 		p := atOnce()

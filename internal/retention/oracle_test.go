@@ -102,14 +102,14 @@ func (s shelf) keeps(v tag) bool {
 			continue
 		}
 		claimed = true
-		if v.rank() == pin.rank() || v.rank() > pin.rank() && s.amongNewest(v, pin) || v.rank() < pin.rank() && v.rank() >= s.floor(pin) {
+		if v.rank() == pin.rank() || v.rank() > pin.rank() && s.amongNewest(v) || v.rank() < pin.rank() && v.rank() >= s.floor(pin) {
 			return true
 		}
 	}
 	return !claimed // nothing can be compared with it
 }
 
-func (s shelf) amongNewest(v, pin tag) bool {
+func (s shelf) amongNewest(v tag) bool {
 	above := 0 // distinct versions over v
 	for _, other := range slices.Concat(s.images...) {
 		if other.alpine == v.alpine && other.rank() > v.rank() {
