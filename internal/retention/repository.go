@@ -47,6 +47,11 @@ func (j *judge) findRepositories() map[string]*repository {
 			found[p.Repository] = &repository{name: p.Repository}
 		}
 	}
+	for _, s := range j.Pins.Skipped {
+		if found[s.Repository] == nil {
+			found[s.Repository] = &repository{name: s.Repository}
+		}
+	}
 	for _, p := range j.pins {
 		if r := found[p.Repository]; r != nil {
 			r.pins = append(r.pins, p)

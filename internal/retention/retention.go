@@ -44,7 +44,7 @@ type Decision struct {
 	Postponed bool
 }
 
-// Repository is a pinned repository.
+// Repository is one that is pinned, or would be if a source could say by what.
 type Repository struct {
 	Name     string // in full
 	Pins     []pin.Pin

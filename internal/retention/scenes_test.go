@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ebb-io/ebb/internal/policy"
+	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/retention"
 	. "github.com/ebb-io/ebb/internal/testkit/hostworld" //nolint:revive // a world reads as its words
 )
@@ -244,6 +245,21 @@ func TestScenes(t *testing.T) {
 		p := retention.Build(input(test.world, test.policy))
 		if diff := cmp.Diff(test.want, gone(test.world, p)); diff != "" {
 			t.Errorf("%s:\n%s%s", test.reason, diff, told(test.world, p))
+		}
+	}
+}
+
+// TestOpenVersionIsTold: a repository of which a source can not say the version
+// is one that is left alone, pinned otherwise or not.
+func TestOpenVersionIsTold(t *testing.T) {
+	w := New(Tagged("web:3.0", "web:2.0", "web:1.0"), Image("lost", "web@x"), Skip("web"))
+	p := retention.Build(input(w, atOnce()))
+	if len(p.Repositories) != 1 || p.Repositories[0].Images != len(p.Decisions) || p.Repositories[0].Skipped == nil {
+		t.Fatalf("the repositories are %+v", p.Repositories)
+	}
+	for _, d := range p.Decisions {
+		if d.Delete || d.Reasons[0] != *p.Repositories[0].Skipped || d.Reasons[0].Code != reason.Unreadable {
+			t.Errorf("not left alone:\n%s", told(w, p))
 		}
 	}
 }
