@@ -112,7 +112,7 @@ func Fit(line string, columns int) string { return elide(EscapeLine(line), colum
 func Wrap(text string, columns int) []string {
 	var lines []string
 	line, used := "", 0
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range words(text) {
 		wide := width(unpainted(word))
 		if columns > 0 && used > 0 && used+1+wide > columns {
 			lines = append(lines, line)
@@ -124,6 +124,23 @@ func Wrap(text string, columns int) []string {
 		line, used = line+word, used+wide
 	}
 	return append(lines, line)
+}
+
+// words are those of a text. A flag is one with the value behind it, to be
+// copied whole.
+func words(text string) []string {
+	var found []string
+	flag := false
+	for word := range strings.FieldsSeq(text) {
+		if flag {
+			found[len(found)-1] += " " + word
+			flag = false
+			continue
+		}
+		found = append(found, word)
+		flag = strings.HasPrefix(word, "--") && len(word) > len("--") && !strings.ContainsAny(word[len(word)-1:], ",.:;)")
+	}
+	return found
 }
 
 // fullDigest is a digest with all its digits.

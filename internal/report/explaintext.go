@@ -86,8 +86,12 @@ func (p *page) particulars(d Decision) {
 }
 
 func (p *page) reasons(reasons []reason.Reason) {
+	longest := len(reason.NeededByKept)
 	for _, r := range reasons {
-		code := p.paint(bold, string(r.Code)) + strings.Repeat(" ", max(len(reason.NeededByKept)-len(r.Code), 0))
+		longest = max(longest, len(r.Code))
+	}
+	for _, r := range reasons {
+		code := p.paint(bold, string(r.Code)) + strings.Repeat(" ", longest-len(r.Code))
 		p.hanging(indent+code+between, p.digests(EscapeLine(r.Detail)))
 	}
 }

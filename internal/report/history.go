@@ -2,6 +2,7 @@ package report
 
 import (
 	"strings"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/journal"
@@ -40,11 +41,11 @@ func NewHistory(e engine.Engine, deletions []journal.Deletion) History {
 }
 
 // Text shows a person what was deleted, the newest last, and how to have it
-// again.
-func (h History) Text(view View) []byte {
+// again. Since is how far back was looked; 0: to the beginning.
+func (h History) Text(since time.Duration, view View) []byte {
 	page := &page{View: view}
 	if len(h.Deletions) == 0 {
-		page.prose("Nothing was deleted yet.")
+		page.prose("Nothing was deleted %s.", phrase(since == 0, "yet", "in the last "+Age(since)))
 	}
 	if view.Wide {
 		page.historyWide(h.Deletions)

@@ -147,8 +147,8 @@ func hostForms() map[string][]byte {
 		"explain.table": explained.Text(terminal),
 		"explain.json":  must(report.JSON(explained)),
 		"explain.name":  explained.IDs(),
-		"history.table": hostHistory().Text(terminal),
-		"history.wide":  hostHistory().Text(wide),
+		"history.table": hostHistory().Text(0, terminal),
+		"history.wide":  hostHistory().Text(0, wide),
 		"history.json":  must(report.JSON(hostHistory())),
 		"history.name":  hostHistory().Pullable(),
 		"result.wide":   report.HostResultText(pass.Plan, o, "", wide),
@@ -319,7 +319,7 @@ func TestHostileHostNamesNeverReachATerminal(t *testing.T) {
 		"plan": report.HostPlanText(pass.Plan, nil, report.View{Width: 80, Verbose: true}), "wide": report.HostPlanText(pass.Plan, nil, report.View{Wide: true}),
 		"ask": report.HostAskText(pass.Plan, report.View{}), "result": report.HostResultText(pass.Plan, o, "", report.View{}),
 		"names": report.HostNames(pass.Plan, nil), "explanation": report.NewHostExplanation(pass, evil, all).Text(report.View{}),
-		"history": report.NewHistory(engine.Engine{}, []journal.Deletion{{Names: []string{evil}, Digests: []string{evil}, Reasons: []string{evil}, Repository: evil, Detail: evil}}).Text(report.View{}),
+		"history": report.NewHistory(engine.Engine{}, []journal.Deletion{{Names: []string{evil}, Digests: []string{evil}, Reasons: []string{evil}, Repository: evil, Detail: evil}}).Text(0, report.View{}),
 	} {
 		if bytes.ContainsAny(text, "\x1b\x07\u202e") {
 			t.Errorf("%s:\n%q", name, text)

@@ -29,7 +29,9 @@ func HostPlanText(p *retention.Plan, next []string, view View) []byte {
 	page.hostWaits(p)
 	page.hostSkipped(p)
 	page.hostLimits(p)
-	if len(next) > 0 && !view.Quiet {
+	if len(next) == 0 {
+		page.confirm(p)
+	} else if !view.Quiet {
 		page.gap()
 		for _, line := range next {
 			page.line("%s", line)
@@ -46,6 +48,7 @@ func HostAskText(p *retention.Plan, view View) []byte {
 	const mostImages = 15
 	page.capped(goingTable(p), mostImages)
 	page.hostLimits(p)
+	page.confirm(p)
 	page.gap()
 	page.prose("%s of %s (%s) will be freed, by estimate: %s of %s.", page.paint(bold, Size(p.Totals.ReclaimableBytes)), Size(p.Totals.Bytes),
 		percent(p.Totals.ReclaimableBytes, p.Totals.Bytes), Number(int64(p.Totals.Delete)), Count(p.Totals.Images, "image"))
@@ -156,22 +159,32 @@ func familiar(names []image.Name) string {
 	return strings.Join(texts, ", ")
 }
 
-// noDigest says of what goes that no registry may have it.
+// noDigest says of what goes that no registry has it, or that none may. A
+// containerd store has a digest for whatever was built or imported, too: there
+// the engine's record of the pull is what tells, where it shows such records.
 func (p *page) noDigest(plan *retention.Plan) {
-	var lost []string
+	var lost, doubtful []string
+	records := slices.ContainsFunc(plan.Decisions, func(d retention.Decision) bool { return !d.Image.Pulled.IsZero() })
 	for _, d := range decided(plan, true) {
-		if len(d.Image.Digests) == 0 {
-			lost = append(lost, Escape(hostTitle(d.Image, d.Repository)))
+		switch title := Escape(hostTitle(d.Image, d.Repository)); {
+		case len(d.Image.Digests) == 0:
+			lost = append(lost, title)
+		case records && d.Image.Pulled.IsZero():
+			doubtful = append(doubtful, title)
 		}
 	}
-	if len(lost) == 0 {
+	p.perhapsLost("Gone for good:", lost, "no digest, can't be pulled again")
+	p.perhapsLost("Perhaps gone for good:", doubtful, "a digest, but no record of a pull")
+}
+
+// perhapsLost names a few images, and says why they will be hard to have again.
+func (p *page) perhapsLost(head string, titles []string, why string) {
+	const few = 3
+	if len(titles) == 0 {
 		return
 	}
-	const few = 3
-	shown := lost[:min(len(lost), few)]
-	more := phrase(len(lost) > few, fmt.Sprintf(" and %d more", len(lost)-few), "")
-	p.prose("%s %s%s: no digest, so %s can't be pulled again.", p.paint(yellow, "Gone for good:"), strings.Join(shown, ", "), more,
-		phrase(len(lost) == 1, "it", "they"))
+	more := phrase(len(titles) > few, fmt.Sprintf(" and %d more", len(titles)-few), "")
+	p.prose("%s %s%s: %s.", p.paint(yellow, head), strings.Join(titles[:min(len(titles), few)], ", "), more, why)
 }
 
 // hostRepositories has one line for each pinned repository: what is kept in it

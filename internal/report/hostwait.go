@@ -84,6 +84,24 @@ func (p *page) hostWaits(plan *retention.Plan) {
 	if !p.Wide {
 		p.capped(waitingTable(plan), mostRows)
 	}
+	p.postponed(plan)
+}
+
+// postponed says what only the number of deletions keeps.
+func (p *page) postponed(plan *retention.Plan) {
+	images, bytes := 0, int64(0)
+	for i := range plan.Decisions {
+		if d := &plan.Decisions[i]; d.Postponed {
+			images++
+			bytes += d.Image.Unique()
+		}
+	}
+	if images == 0 {
+		return
+	}
+	p.gap()
+	p.prose("%s in %s %s for the next run: --max-deletes %d.", p.paint(bold, Size(bytes)), Count(images, "image"),
+		phrase(images == 1, "waits", "wait"), plan.Policy.MaxDeletes)
 }
 
 // waitingTable is what waits, what may go first at the top.
@@ -135,7 +153,7 @@ func (w *waiting) sooner() string {
 		}
 	}
 	flags = slices.Compact(flags)
-	return "; " + strings.Join(flags, " ") + phrase(len(flags) == 1, " takes it now", " take it now")
+	return "; " + strings.Join(flags, " ") + phrase(len(flags) == 1, " takes ", " take ") + phrase(w.images == 1, "it", "them") + " now"
 }
 
 // moment is a time of day, with its day where that is another one.
@@ -173,14 +191,22 @@ func (p *page) hostSkipped(plan *retention.Plan) {
 	}
 }
 
-// hostLimits says what holds the plan back, and what lets it go.
+// hostLimits says what holds the plan back.
 func (p *page) hostLimits(plan *retention.Plan) {
-	if len(plan.Exceeded) == 0 || plan.Policy.Confirmed {
+	if !held(plan) {
 		return
 	}
 	p.gap()
 	for _, e := range plan.Exceeded {
 		p.prose("%s %s.", p.paint(yellow, "Over a limit:"), exceeded(e))
 	}
-	p.prose("If that is right, run with --confirm %s.", ShellQuote(plan.Engine.Name))
 }
+
+// confirm says what lets a plan go that is over a limit.
+func (p *page) confirm(plan *retention.Plan) {
+	if held(plan) {
+		p.prose("If that is right, run with --confirm %s.", ShellQuote(plan.Engine.Name))
+	}
+}
+
+func held(plan *retention.Plan) bool { return len(plan.Exceeded) > 0 && !plan.Policy.Confirmed }

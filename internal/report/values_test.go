@@ -3,6 +3,7 @@ package report_test
 import (
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,9 @@ func TestWrap(t *testing.T) {
 			t.Fatalf("%q became %q", words, lines)
 		}
 	})
+	if got := report.Wrap("first seen now; --min-age 0s takes it, --yes, too", 24); !slices.Equal(got, []string{"first seen now;", "--min-age 0s takes it,", "--yes, too"}) {
+		t.Errorf("a flag is not beside its value: %q", got)
+	}
 	if got := report.Wrap("one two", 0); len(got) != 1 {
 		t.Errorf("without a width it is broken: %q", got)
 	}

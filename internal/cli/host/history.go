@@ -53,5 +53,5 @@ func history(a *cli.App, cmd *cobra.Command, where *engineFlags, since time.Dura
 		}
 	}
 	h := report.NewHistory(e, deletions)
-	return a.Print(func() any { return h }, func() []byte { return h.Text(a.View(a.Out)) }, h.Pullable)
+	return a.Print(func() any { return h }, func() []byte { return h.Text(since, a.View(a.Out)) }, h.Pullable)
 }

@@ -30,7 +30,7 @@ func (j *job) next(cmd *cobra.Command, pass *app.Pass) []string {
 	})
 	lines := append([]string{"Next, to delete what is shown above:", ""}, cli.WrapCommand(words)...)
 	if pass.Plan.Totals.Delete == 0 {
-		lines[0] = "Nothing goes now. To delete what may go by then:"
+		lines[0] = "Nothing goes now. To delete what waits, when its time has come:"
 	}
 	if len(pass.Plan.Exceeded) > 0 {
 		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(pass.Plan.Engine.Name)+" to it.")
