@@ -96,12 +96,19 @@ func (r *run) plan(ctx context.Context, named retention.Named) (*Pass, error) {
 	}
 	if named != nil {
 		if stale := pass.Plan.Stale(named); len(stale) > 0 {
-			return pass, fmt.Errorf("%w: %s and %d more that it would delete are kept by now, or have moved: check again",
-				ErrStale, stale[0], len(stale)-1)
+			return pass, staleError(stale)
 		}
 		pass.Plan = pass.Plan.Restrict(named)
 	}
 	return pass, r.admit(pass)
+}
+
+func staleError(stale []string) error {
+	more := ""
+	if n := len(stale) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("%w: what it would delete is kept by now, or has moved: %s%s; check again", ErrStale, stale[0], more)
 }
 
 func (r *run) admit(pass *Pass) error {

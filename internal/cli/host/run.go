@@ -119,16 +119,27 @@ func (r *run) run(ctx context.Context) error {
 		request.Approve = func(p *app.Pass) (bool, error) { return r.ask(ctx, p) }
 	}
 	result, err := app.Run(ctx, at.engine, at.dir, request)
-	if errors.Is(err, app.ErrLimit) && result != nil && result.Pass != nil {
-		err = fmt.Errorf("%w: run with --confirm %s if that is right", err, report.ShellQuote(result.Plan.Engine.Name))
-	}
 	if result == nil || result.Pass == nil {
 		return err
 	}
+	err = r.advise(result, err)
 	if r.flags.yes {
 		r.warn(result.Pass)
 	}
 	return errors.Join(err, r.show(result, err), judge(result, err))
+}
+
+// advise says of what stopped a run what to do about it.
+func (r *run) advise(result *app.Result, stopped error) error {
+	switch {
+	case errors.Is(stopped, app.ErrNoPins):
+		return r.errNoPins()
+	case errors.Is(stopped, app.ErrLimit):
+		return fmt.Errorf("%w: run with --confirm %s if that is right", stopped, report.ShellQuote(result.Plan.Engine.Name))
+	case stopped != nil && len(result.Outcome.Failed) > 0:
+		return fmt.Errorf("%w: %w", errFailed, stopped)
+	}
+	return stopped
 }
 
 // ask shows what will go and wants the whole word. Where nothing goes there is
@@ -149,8 +160,8 @@ func (r *run) show(result *app.Result, stopped error) error {
 		return nil
 	}
 	o := outcome(result, stopped)
-	text := func() []byte { return report.HostResultText(result.Plan, o, r.afterwards(o), r.View(r.Out)) }
-	if errors.Is(stopped, app.ErrLimit) {
+	text := func() []byte { return report.HostResultText(result.Plan, o, r.afterwards(o, stopped), r.View(r.Out)) }
+	if errors.Is(stopped, app.ErrLimit) || errors.Is(stopped, app.ErrNoPins) {
 		text = func() []byte { return report.HostPlanText(result.Plan, nil, r.View(r.Out)) }
 	}
 	return r.Print(
@@ -169,8 +180,10 @@ func gone(o report.HostOutcome) func(image.Digest) bool {
 }
 
 // afterwards is what to do next, in one sentence; empty: nothing.
-func (r *run) afterwards(o report.HostOutcome) string {
+func (r *run) afterwards(o report.HostOutcome, stopped error) string {
 	switch {
+	case errors.Is(stopped, app.ErrStale):
+		return r.Typed(group) + " check -o json makes a new plan."
 	case o.Stopped != "" || len(o.Failed) > 0:
 		return "run it again, it goes on where this one stopped."
 	case o.Deleted.Images > 0:
@@ -193,9 +206,6 @@ func judge(result *app.Result, stopped error) error {
 		return nil
 	case !result.Approved:
 		return errors.New("not approved: nothing was deleted")
-	case len(result.Outcome.Failed) > 0:
-		f := result.Outcome.Failed[0]
-		return fmt.Errorf("%w: %s, the first is %s: %w", errFailed, report.Count(len(result.Outcome.Failed), "image"), f.ID.Short(), f.Why)
 	case changed(result) > 0:
 		return fmt.Errorf("%w: %s changed meanwhile and stay", app.ErrBusy, report.Count(changed(result), "image"))
 	}
