@@ -21,6 +21,7 @@ import (
 	"github.com/ebb-io/ebb/internal/demo/server"
 	blobfs "github.com/ebb-io/ebb/internal/store/blob/fs"
 	"github.com/ebb-io/ebb/internal/store/registry"
+	"github.com/ebb-io/ebb/internal/testkit/fakeengine"
 	"github.com/ebb-io/ebb/internal/testkit/world"
 )
 
@@ -31,6 +32,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
+			env.Values[engineKey{}] = new(*fakeengine.Engine)
 			env.Setenv(clockVar, now.Format(time.RFC3339))
 			env.Setenv("UBUNTU", world.Digest(world.Random(6, 500<<10)))
 			env.Setenv("UBUNTU_SHORT", world.Digest(world.Random(6, 500<<10))[:len("sha256:")+8])
@@ -46,7 +48,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "world": build, "golden": golden, "tree": tree,
-			"lock": lock, "serve": serve, "answer": answer, "retag": retag, "replace": replace, "engine": fakeEngine,
+			"lock": lock, "serve": serve, "answer": answer, "retag": retag, "replace": replace, "engine": fakeEngine, "docker": docker,
 		},
 	})
 }
