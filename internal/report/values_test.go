@@ -171,7 +171,7 @@ func TestWrap(t *testing.T) {
 			t.Fatalf("%q became %q", words, lines)
 		}
 	})
-	if got := report.Wrap("first seen now; --min-age 0s takes it, --yes, too", 24); !slices.Equal(got, []string{"first seen now;", "--min-age 0s takes it,", "--yes, too"}) {
+	if got := report.Wrap("first seen; --min-age 0s takes it, or --yes, nevermind", 21); !slices.Equal(got, []string{"first seen;", "--min-age 0s takes", "it, or --yes,", "nevermind"}) {
 		t.Errorf("a flag is not beside its value: %q", got)
 	}
 	if got := report.Wrap("one two", 0); len(got) != 1 {
