@@ -47,6 +47,10 @@ test-long: ## Search longer: many more random worlds, every fuzz target for FUZZ
 bench: ## Compare with the stock collector and the bare file system, and write docs/performance.md
 	go run ./test/bench -doc docs/performance.md $(BENCHFLAGS)
 
+.PHONY: bench-host
+bench-host: ## Compare with Docker's own commands on real engines of 1,000 images
+	go test ./test/engines -run '^$$' -bench '^BenchmarkHost$$' -benchtime 1x -timeout $(LONG_TIMEOUT)
+
 .PHONY: bench-go
 bench-go: ## Run the Go benchmarks and summarise them
 	@mkdir -p bin

@@ -62,7 +62,7 @@ type ebb struct {
 	state string
 }
 
-func newEbb(t *testing.T, e *engines.Engine) ebb {
+func newEbb(t testing.TB, e *engines.Engine) ebb {
 	t.Helper()
 	lock := lockPath(t, e)
 	t.Cleanup(func() { _ = os.Remove(lock) }) // of an engine that will never run again
@@ -70,7 +70,7 @@ func newEbb(t *testing.T, e *engines.Engine) ebb {
 }
 
 // lockPath is the file of the lock as docs/host.md tells it.
-func lockPath(t *testing.T, e *engines.Engine) string {
+func lockPath(t testing.TB, e *engines.Engine) string {
 	t.Helper()
 	info, err := e.Client.Info(t.Context(), client.InfoOptions{})
 	if err != nil {
@@ -80,7 +80,7 @@ func lockPath(t *testing.T, e *engines.Engine) string {
 }
 
 // command is a call of the program.
-func (b ebb) command(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+func (b ebb) command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	dir, err := built()
 	if err != nil {
@@ -123,7 +123,7 @@ func (b ebb) run(t *testing.T, args ...string) document {
 	return b.do(t, done, append([]string{"run", "--yes"}, args...)...)
 }
 
-func exitCode(t *testing.T, err error) int {
+func exitCode(t testing.TB, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
 	switch {

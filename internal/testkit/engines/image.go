@@ -104,8 +104,18 @@ func (e API) Names(t testing.TB) []string {
 // Load loads an image under several names, as from a file of docker save.
 func (e API) Load(t testing.TB, img v1.Image, names ...string) {
 	t.Helper()
-	images := map[name.Tag]v1.Image{}
+	images := map[string]v1.Image{}
 	for _, n := range names {
+		images[n] = img
+	}
+	e.LoadAll(t, images)
+}
+
+// LoadAll loads images by their names, all from one file.
+func (e API) LoadAll(t testing.TB, byName map[string]v1.Image) {
+	t.Helper()
+	images := map[name.Tag]v1.Image{}
+	for n, img := range byName {
 		tag, err := name.NewTag(n)
 		if err != nil {
 			t.Fatal(err)
@@ -114,15 +124,15 @@ func (e API) Load(t testing.TB, img v1.Image, names ...string) {
 	}
 	var file bytes.Buffer
 	if err := tarball.MultiWrite(images, &file); err != nil {
-		t.Fatalf("write %v: %v", names, err)
+		t.Fatalf("write images: %v", err)
 	}
 	reply, err := e.Client.ImageLoad(t.Context(), &file)
 	if err != nil {
-		t.Fatalf("load %v: %v", names, err)
+		t.Fatalf("load: %v", err)
 	}
 	defer func() { _ = reply.Close() }()
 	if said, err := io.ReadAll(reply); err != nil || strings.Contains(string(said), `"error"`) {
-		t.Fatalf("load %v: %v: %s", names, err, said)
+		t.Fatalf("load: %v: %s", err, said)
 	}
 }
 
