@@ -24,7 +24,9 @@ const (
 	containers   = 2  // of a repository: of its pin, and of the one before
 )
 
-func repositoryName(stack, repository int) string { return fmt.Sprintf("stack%d/app%d", stack, repository) }
+func repositoryName(stack, repository int) string {
+	return fmt.Sprintf("stack%d/app%d", stack, repository)
+}
 
 // BenchmarkHost takes turns on one engine: a check against Docker's own prune
 // that finds nothing old enough and against its list of images, and a run
