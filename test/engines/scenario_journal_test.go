@@ -30,10 +30,10 @@ func latest(t *testing.T, e *engines.Engine, b ebb) {
 		b.check(t, "--pin", pin)
 	}
 	other := newEbb(t, e) // it has seen none of it
-	other.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s").deletes(t)
+	other.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s").deleted(t, e)
 
 	d := b.run(t, "--pin", pin, "--min-age", "0s")
-	d.deletes(t)
+	d.deleted(t, e)
 	d.stays(t, ids[0], reason.RecentlyUsed)
 	d = b.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s")
 	d.deleted(t, e, ids[0])
