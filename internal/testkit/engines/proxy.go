@@ -2,6 +2,8 @@ package engines
 
 import (
 	"context"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -33,6 +35,7 @@ func (e *Engine) Proxy(t testing.TB, fail func(*http.Request) bool) string {
 	}}
 	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: client.DummyHost})
 	behind.Transport, behind.FlushInterval = transport, -1 // events are passed on as they come
+	behind.ErrorLog = log.New(io.Discard, "", 0)
 	behind.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fail(r) {
