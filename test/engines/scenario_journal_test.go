@@ -16,7 +16,7 @@ func TestWhatIsRememberedOnARealEngine(t *testing.T) {
 		t.Run("latest through three pulls", func(t *testing.T) { latest(t, e, newEbb(t, e)) })
 		t.Run("pins by tag and digest", func(t *testing.T) { digestPins(t, e, newEbb(t, e)) })
 		t.Run("a stack that went down a moment ago", func(t *testing.T) { composeDown(t, e, newEbb(t, e)) })
-		t.Run("a stack whose compose file is remembered", func(t *testing.T) { stackDown(t, e, newEbb(t, e)) })
+		t.Run("a stack that is down, and whose compose file is gone", func(t *testing.T) { stackDown(t, e, newEbb(t, e)) })
 		t.Run("the last pin is far below", func(t *testing.T) { lastPin(t, e, newEbb(t, e)) })
 		count(t, e).is(t, e)
 	})
@@ -99,8 +99,8 @@ func composeDown(t *testing.T, e *engines.Engine, b ebb) {
 	e.Remove(t, "apart")
 }
 
-// stackDown takes a compose file's stack down, whose file then is only
-// remembered: what it names stays, however long it is down, with one step back.
+// stackDown takes a stack down, whose compose file then is only remembered: what
+// it named stays, however long it is down, with one step back.
 func stackDown(t *testing.T, e *engines.Engine, b ebb) {
 	load(t, e, "example.org/stack:0.8.0", "example.org/stack:0.9.0", "example.org/stack:1.0.0", "example.org/stack:1.1.0", "example.org/stack:1.2.0")
 	e.ImportSleeper(t, "example.org/stack:1.3.0", "stack")
@@ -116,6 +116,9 @@ func stackDown(t *testing.T, e *engines.Engine, b ebb) {
 	args := []string{"--pin-running", "--min-age", "0s", "--unused-for", "0s"}
 	b.check(t, args...).stays(t, "example.org/stack:1.0.0", reason.InUse)
 	e.Remove(t, "stack-app-1")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
 
 	newEbb(t, e).check(t, args...).deletes(t, // it has never seen the stack
 		"example.org/stack:0.8.0", "example.org/stack:0.9.0", "example.org/stack:1.0.0", "example.org/stack:1.1.0")

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestTheRuleOnARealEngine(t *testing.T) {
 		{"two old tags in one repository", twoTags},
 		{"a stopped and a created container", containersAtRest},
 		{"an image mount", imageMount},
+		{"a tag that moved under an image mount", movedUnderMount},
 		{"a tag that moved under a container", movedUnderContainer},
 		{"a pin that is not present", pinMissing},
 		{"another stack's digest", anothersDigest},
@@ -118,28 +120,58 @@ func containersAtRest(t *testing.T, e *engines.Engine, b ebb) {
 
 func imageMount(t *testing.T, e *engines.Engine, b ebb) {
 	load(t, e, "example.org/mount:0.9.0", "example.org/mount:1.0.0", "example.org/mount:1.1.0", "example.org/mount:1.2.0")
-	e.ImportSleeper(t, "example.org/mounting:1", "mounting")
-	if e.Kind == engine.GraphDriver {
-		cannotMount(t, e, "example.org/mounting:1", "example.org/mount:1.0.0")
-		t.Skip("engines mount images since API 1.48, and this one refuses to")
-	}
-	e.CreateMounting(t, "mounting", "example.org/mounting:1", "example.org/mount:1.0.0")
+	mounting(t, e, "example.org/mount:1.0.0")
 	d := b.run(t, "--pin", "example.org/mount:1.2.0", "--min-age", "0s")
 	d.deleted(t, e, "example.org/mount:0.9.0")
 	d.stays(t, "example.org/mount:1.0.0", reason.InUse)
 	whole(t, e, "example.org/mount:1.0.0")
-	e.Remove(t, "mounting")
 }
 
-func cannotMount(t *testing.T, e *engines.Engine, image, mounted string) {
+// mounting makes a container that mounts an image, until the test ends. An
+// engine that can not must say so.
+func mounting(t *testing.T, e *engines.Engine, mounted string) {
 	t.Helper()
+	e.Import(t, "example.org/mounting:1", "mounting")
+	if e.Kind == engine.Containerd {
+		id := e.CreateMounting(t, "", "example.org/mounting:1", mounted)
+		t.Cleanup(func() { remove(t, e, id) })
+		return
+	}
 	_, err := e.Client.ContainerCreate(t.Context(), client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Cmd: []string{"/sleep"}},
+		Config:     &container.Config{Image: "example.org/mounting:1", Cmd: []string{"/sleep"}},
 		HostConfig: &container.HostConfig{Mounts: []mount.Mount{{Type: mount.TypeImage, Source: mounted, Target: "/mounted"}}},
 	})
 	if err == nil || !strings.Contains(err.Error(), "mount type unknown") {
 		t.Fatalf("this engine mounts images after all: %v", err)
 	}
+	t.Skip("engines mount images since API 1.48, and this one refuses to")
+}
+
+// remove removes a container when the test's own context has ended.
+func remove(t *testing.T, e *engines.Engine, id string) {
+	t.Helper()
+	if _, err := e.Client.ContainerRemove(context.Background(), id, client.ContainerRemoveOptions{Force: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+// movedUnderMount: an engine shows a mount by its name alone, which is another
+// image now, and would delete what is mounted.
+func movedUnderMount(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/under:0.9.0", "example.org/under:1.0.0", "example.org/under:1.1.0", "example.org/under:1.2.0")
+	old := e.ID(t, "example.org/under:1.0.0")
+	mounting(t, e, "example.org/under:1.0.0")
+	args := []string{"--pin", "example.org/under:1.2.0", "--min-age", "0s", "--unused-for", "0s"}
+	b.check(t, args...)
+	e.Load(t, engines.Image(t, "base", "under anew"), "example.org/under:1.0.0")
+	bearer := e.ID(t, "example.org/under:1.0.0")
+	if bearer == old {
+		t.Fatal("the name has not moved")
+	}
+	d := b.run(t, args...)
+	d.deleted(t, e, "example.org/under:0.9.0")
+	d.stays(t, old, reason.InUse)
+	d.stays(t, bearer, reason.InUse)
 }
 
 func movedUnderContainer(t *testing.T, e *engines.Engine, b ebb) {
