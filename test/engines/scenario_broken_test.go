@@ -51,7 +51,7 @@ func (c cut) finish(t *testing.T, b ebb, before census) {
 	b.do(t, done, c.args...).deleted(t, b.engine)
 }
 
-// told wants the history to have these images and no other.
+// told wants the history to have these names.
 func told(t *testing.T, b ebb, names ...string) {
 	t.Helper()
 	history := string(b.do(t, done, "history").text)
@@ -100,6 +100,8 @@ func killedAmid(t *testing.T, e *engines.Engine, b ebb) {
 	told(t, b, c.first, c.third)
 }
 
+// killedUnwritten has the deletion done and kills the run before its answer: the
+// history can not know of it.
 func killedUnwritten(t *testing.T, e *engines.Engine, b ebb) {
 	c := loadCut(t, e, "example.org/unwritten")
 	r := b.amid(t, deletion(1), func(r *running) bool {
@@ -123,8 +125,8 @@ func restartedLooking(t *testing.T, e *engines.Engine, b ebb) {
 	c.finish(t, b, d.before)
 }
 
-// restartedBetween restarts the engine when the second deletion comes: that one
-// may be done, and none after it, as the events since then are not all known.
+// restartedBetween restarts the engine when the first deletion comes: that one is
+// done, and none after it, as the events since then are not all known.
 func restartedBetween(t *testing.T, e *engines.Engine, b ebb) {
 	c := loadCut(t, e, "example.org/restarted")
 	d := b.amid(t, deletion(1), func(*running) bool {
