@@ -36,14 +36,14 @@ func held(t *testing.T, e *engines.Engine, b ebb) {
 	pid := started(t, file)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it may have ended
 	other := newEbb(t, e)                                        // a memory of its own is no other engine
-	other.do(t, busy, args...)
+	other.do(t, busy, args...).untouched(t, e)
 
 	_ = hold.Process.Kill()
 	_ = hold.Wait() // it was killed
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Fatalf("the command does not go on: %v", err)
 	}
-	b.do(t, busy, args...)
+	b.do(t, busy, args...).untouched(t, e)
 	whole(t, e, "example.org/held:1.0.0")
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func flocked(t *testing.T, e *engines.Engine, b ebb) {
 		t.Fatal(err)
 	}
 	started(t, file)
-	b.do(t, busy, args...)
+	b.do(t, busy, args...).untouched(t, e)
 	whole(t, e, "example.org/flock:1.0.0")
 	_ = lock.Process.Kill()
 	_ = lock.Wait() // it was killed

@@ -1,6 +1,8 @@
 package engines
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,7 +16,9 @@ func TestWhatIsRememberedOnARealEngine(t *testing.T) {
 		t.Run("latest through three pulls", func(t *testing.T) { latest(t, e, newEbb(t, e)) })
 		t.Run("pins by tag and digest", func(t *testing.T) { digestPins(t, e, newEbb(t, e)) })
 		t.Run("a stack that went down a moment ago", func(t *testing.T) { composeDown(t, e, newEbb(t, e)) })
+		t.Run("a stack that is down, and whose compose file is gone", func(t *testing.T) { stackDown(t, e, newEbb(t, e)) })
 		t.Run("the last pin is far below", func(t *testing.T) { lastPin(t, e, newEbb(t, e)) })
+		count(t, e).is(t, e)
 	})
 }
 
@@ -30,10 +34,10 @@ func latest(t *testing.T, e *engines.Engine, b ebb) {
 		b.check(t, "--pin", pin)
 	}
 	other := newEbb(t, e) // it has seen none of it
-	other.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s").deletes(t)
+	other.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s").deleted(t, e)
 
 	d := b.run(t, "--pin", pin, "--min-age", "0s")
-	d.deletes(t)
+	d.deleted(t, e)
 	d.stays(t, ids[0], reason.RecentlyUsed)
 	d = b.run(t, "--pin", pin, "--min-age", "0s", "--unused-for", "0s")
 	d.deleted(t, e, ids[0])
@@ -93,6 +97,36 @@ func composeDown(t *testing.T, e *engines.Engine, b ebb) {
 	}
 	b.run(t, append(pins, "--unused-for", "0s")...).deleted(t, e, "example.org/down:1.0.0")
 	e.Remove(t, "apart")
+}
+
+// stackDown takes a stack down, whose compose file then is only remembered: what
+// it named stays, however long it is down, with one step back.
+func stackDown(t *testing.T, e *engines.Engine, b ebb) {
+	load(t, e, "example.org/stack:0.8.0", "example.org/stack:0.9.0", "example.org/stack:1.0.0", "example.org/stack:1.1.0", "example.org/stack:1.2.0")
+	e.ImportSleeper(t, "example.org/stack:1.3.0", "stack")
+	file := filepath.Join(t.TempDir(), "compose.yaml")
+	if err := os.WriteFile(file, []byte("services: {app: {image: 'example.org/stack:1.0.0'}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.CreateLabelled(t, "stack-app-1", "example.org/stack:1.0.0", map[string]string{
+		"com.docker.compose.project": "stack", "com.docker.compose.service": "app",
+		"com.docker.compose.project.config_files": file, "com.docker.compose.project.working_dir": filepath.Dir(file),
+	})
+	e.Run(t, "elsewhere", "example.org/stack:1.3.0")
+	args := []string{"--pin-running", "--min-age", "0s", "--unused-for", "0s"}
+	b.check(t, args...).stays(t, "example.org/stack:1.0.0", reason.InUse)
+	e.Remove(t, "stack-app-1")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+
+	newEbb(t, e).check(t, args...).deletes(t, // it has never seen the stack
+		"example.org/stack:0.8.0", "example.org/stack:0.9.0", "example.org/stack:1.0.0", "example.org/stack:1.1.0")
+	d := b.run(t, args...)
+	d.deleted(t, e, "example.org/stack:0.8.0")
+	d.stays(t, "example.org/stack:0.9.0", reason.PreviousOfPin)
+	d.stays(t, "example.org/stack:1.0.0", reason.Pinned)
+	e.Remove(t, "elsewhere")
 }
 
 // lastPin leaps over versions that never ran here: the step back is to the one

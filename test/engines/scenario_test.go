@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,15 +60,16 @@ func TestMain(m *testing.M) {
 
 // ebb is the real program on an engine, with a memory of its own.
 type ebb struct {
-	host  string
-	state string
+	engine *engines.Engine
+	host   string
+	state  string
 }
 
 func newEbb(t testing.TB, e *engines.Engine) ebb {
 	t.Helper()
 	lock := lockPath(t, e)
 	t.Cleanup(func() { _ = os.Remove(lock) }) // of an engine that will never run again
-	return ebb{host: e.Host(), state: t.TempDir()}
+	return ebb{engine: e, host: e.Host(), state: t.TempDir()}
 }
 
 // lockPath is the file of the lock as docs/host.md tells it.
@@ -96,31 +99,83 @@ func (b ebb) command(ctx context.Context, t testing.TB, args ...string) *exec.Cm
 // document that it writes; none is the zero one.
 func (b ebb) do(t *testing.T, code int, args ...string) document {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := b.command(t.Context(), t, append(args, "-o", "json")...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if got := exitCode(t, cmd.Run()); got != code {
-		t.Fatalf("ebb-host %s ended with %d and not %d: %s%s", strings.Join(args, " "), got, code, stderr.String(), stdout.String())
-	}
-	var d document
-	if stdout.Len() > 0 {
-		if err := json.Unmarshal(stdout.Bytes(), &d); err != nil {
-			t.Fatalf("ebb-host %s: %v: %s", strings.Join(args, " "), err, stdout.String())
-		}
-	}
-	d.text, d.said = stdout.Bytes(), stderr.String()
-	return d
+	return b.begin(t, args...).end(t, code)
 }
 
-// check and run are what a user does, with the pins and options of a case.
+// check and run are what a user does, with the pins and options of a case. A
+// check changes nothing.
 func (b ebb) check(t *testing.T, args ...string) document {
 	t.Helper()
-	return b.do(t, done, append([]string{"check"}, args...)...)
+	d := b.do(t, done, append([]string{"check"}, args...)...)
+	d.untouched(t, b.engine)
+	return d
 }
 
 func (b ebb) run(t *testing.T, args ...string) document {
 	t.Helper()
 	return b.do(t, done, append([]string{"run", "--yes"}, args...)...)
+}
+
+// running is a program that has not ended.
+type running struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	before         census
+}
+
+func (b ebb) begin(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{cmd: b.command(t.Context(), t, append(args, "-o", "json")...), before: count(t, b.engine)}
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *running) end(t *testing.T, code int) document {
+	t.Helper()
+	if got := exitCode(t, r.cmd.Wait()); got != code {
+		t.Fatalf("%s ended with %d and not %d: %s%s", r.cmd, got, code, r.stderr.String(), r.stdout.String())
+	}
+	d := document{before: r.before}
+	if r.stdout.Len() > 0 {
+		if err := json.Unmarshal(r.stdout.Bytes(), &d); err != nil {
+			t.Fatalf("%s: %v: %s", r.cmd, err, r.stdout.String())
+		}
+	}
+	d.text, d.said = r.stdout.Bytes(), r.stderr.String()
+	return d
+}
+
+// amid begins the program and does something else when the call that at picks
+// comes to the engine, which then fails or goes on. No later call is picked.
+func (b ebb) amid(t *testing.T, at func(*http.Request) bool, meanwhile func(*running) (fails bool), args ...string) *running {
+	t.Helper()
+	reached, fails := make(chan struct{}), make(chan bool)
+	var picked atomic.Bool
+	through := b
+	through.host = "unix://" + b.engine.Proxy(t, func(r *http.Request) bool {
+		if !at(r) || picked.Swap(true) {
+			return false
+		}
+		close(reached)
+		return <-fails
+	})
+	r := through.begin(t, args...)
+	select {
+	case <-reached:
+	case <-time.After(soon):
+		t.Fatalf("%s does not make the call", r.cmd)
+	}
+	fails <- meanwhile(r)
+	return r
+}
+
+// deletion picks the nth deletion that is asked for.
+func deletion(n int32) func(*http.Request) bool {
+	var asked atomic.Int32
+	return func(r *http.Request) bool { return r.Method == http.MethodDelete && asked.Add(1) == n }
 }
 
 func exitCode(t testing.TB, err error) int {
@@ -165,8 +220,9 @@ type document struct {
 	}
 	Stopped string
 
-	text []byte // as it was written
-	said string // on standard error
+	text   []byte // as it was written
+	said   string // on standard error
+	before census // of the engine
 }
 
 type decision struct {
@@ -237,17 +293,24 @@ func (d document) deletes(t *testing.T, names ...string) {
 	}
 }
 
-// deleted wants a run to have done all of its plan, and the engine to agree.
+// deleted wants a run to have done all of its plan, and the engine to have all
+// else that it had.
 func (d document) deleted(t *testing.T, e *engines.Engine, names ...string) {
 	t.Helper()
 	d.deletes(t, names...)
 	if len(d.Failed)+len(d.Refused)+len(d.Skipped) > 0 || d.Stopped != "" || d.Deleted.Images != d.Totals.Delete {
 		t.Errorf("not all is done: %s", d.text)
 	}
-	for _, name := range names {
-		if e.Exists(t, name) {
-			t.Errorf("%s is still there", name)
-		}
+	if diff := cmp.Diff(d.before.without(names...), count(t, e)); diff != "" {
+		t.Errorf("what is there (-want +got):\n%s", diff)
+	}
+}
+
+// untouched wants all that was there before.
+func (d document) untouched(t *testing.T, e *engines.Engine) {
+	t.Helper()
+	if diff := cmp.Diff(d.before, count(t, e)); diff != "" {
+		t.Errorf("what is there (-before +after):\n%s", diff)
 	}
 }
 

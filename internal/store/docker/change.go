@@ -117,6 +117,8 @@ func (e *Engine) said(ref string, err error) error {
 		return fmt.Errorf("image %s: %w: %w", ref, ErrNotFound, err)
 	case errdefs.IsConflict(err) && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("image %s: %w: %w", ref, ErrConflict, err)
+	case client.IsErrConnectionFailed(err):
+		return fmt.Errorf("image %s: %w: %w", ref, ErrAway, err)
 	}
 	return fmt.Errorf("image %s: %w", ref, err)
 }

@@ -273,6 +273,30 @@ func TestNotFoundOfAProxyIsNotGone(t *testing.T) {
 	}
 }
 
+// An engine that went away is told from one that refuses.
+func TestAChangeWithoutAnAnswerMeansAway(t *testing.T) {
+	f := world(t, fake.Options{})
+	e := open(t, f.Host())
+	id, err := e.Inspect(t.Context(), "traefik:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, call := range map[string]func() error{
+		"inspect": func() error { _, err := e.Inspect(t.Context(), "traefik:2"); return err },
+		"remove":  func() error { return e.Remove(t.Context(), "traefik:2") },
+		"tag":     func() error { return e.Tag(t.Context(), id.ID, name(t, "traefik:3")) },
+	} {
+		f.Fail(func(fake.Call) *fake.Fault { return &fake.Fault{Reset: true} })
+		if err := call(); !errors.Is(err, docker.ErrAway) {
+			t.Errorf("%s without an answer: %v", what, err)
+		}
+		f.Fail(func(fake.Call) *fake.Fault { return &fake.Fault{Status: 500, Message: "broken"} })
+		if err := call(); err == nil || errors.Is(err, docker.ErrAway) {
+			t.Errorf("%s that fails: %v", what, err)
+		}
+	}
+}
+
 func TestChangesAndTheirEnd(t *testing.T) {
 	f := world(t, fake.Options{})
 	e := open(t, f.Host())

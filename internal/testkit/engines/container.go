@@ -59,21 +59,29 @@ func buildSleeper(t testing.TB) string {
 // It can be started when its image is one of ImportSleeper.
 func (e API) Create(t testing.TB, name, image string) string {
 	t.Helper()
-	return e.create(t, name, image, nil)
+	return e.create(t, name, container.Config{Image: image}, nil)
+}
+
+// CreateLabelled makes a container like Create, with labels as compose gives
+// them.
+func (e API) CreateLabelled(t testing.TB, name, image string, labels map[string]string) string {
+	t.Helper()
+	return e.create(t, name, container.Config{Image: image, Labels: labels}, nil)
 }
 
 // CreateMounting makes a container like Create, with another image mounted into
 // it, which engines can since API 1.48.
 func (e API) CreateMounting(t testing.TB, name, image, mounted string) string {
 	t.Helper()
-	return e.create(t, name, image, []mount.Mount{{Type: mount.TypeImage, Source: mounted, Target: "/mounted"}})
+	return e.create(t, name, container.Config{Image: image}, []mount.Mount{{Type: mount.TypeImage, Source: mounted, Target: "/mounted"}})
 }
 
-func (e API) create(t testing.TB, name, image string, mounts []mount.Mount) string {
+func (e API) create(t testing.TB, name string, config container.Config, mounts []mount.Mount) string {
 	t.Helper()
+	config.Cmd = []string{"/sleep"}
 	made, err := e.Client.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name:   name,
-		Config: &container.Config{Image: image, Cmd: []string{"/sleep"}},
+		Config: &config,
 		HostConfig: &container.HostConfig{
 			NetworkMode: "none",
 			Mounts:      mounts,
@@ -81,7 +89,7 @@ func (e API) create(t testing.TB, name, image string, mounts []mount.Mount) stri
 		},
 	})
 	if err != nil {
-		t.Fatalf("create a container of %s: %v", image, err)
+		t.Fatalf("create a container of %s: %v", config.Image, err)
 	}
 	return made.ID
 }

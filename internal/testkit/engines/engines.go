@@ -66,6 +66,12 @@ func StartNew(t testing.TB) *Engine {
 // Start runs the engine that has this kind of image store.
 func Start(t testing.TB, kind engine.StoreKind) *Engine {
 	t.Helper()
+	return StartIn(t, os.TempDir(), kind)
+}
+
+// StartIn runs an engine with its folders in this one, such as OwnDisk.
+func StartIn(t testing.TB, parent string, kind engine.StoreKind) *Engine {
+	t.Helper()
 	e := &Engine{API: API{Kind: kind}}
 	if kind == engine.GraphDriver {
 		need(t, "dockerd", "containerd", "runc")
@@ -75,7 +81,7 @@ func Start(t testing.TB, kind engine.StoreKind) *Engine {
 		e.program = build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs")
 		e.runc = build(t, "runc", "CGO_ENABLED=1")
 	}
-	return start(t, e)
+	return start(t, parent, e)
 }
 
 // StartPodman runs Podman with Docker's API, whose image store is as a graph
@@ -83,7 +89,7 @@ func Start(t testing.TB, kind engine.StoreKind) *Engine {
 func StartPodman(t testing.TB) *Engine {
 	t.Helper()
 	need(t, "podman", "runc")
-	return start(t, &Engine{API: API{Kind: engine.GraphDriver}, program: podman})
+	return start(t, os.TempDir(), &Engine{API: API{Kind: engine.GraphDriver}, program: podman})
 }
 
 const podman = "podman"
@@ -97,10 +103,10 @@ func Each(t *testing.T, test func(*testing.T, *Engine)) {
 	}
 }
 
-func start(t testing.TB, e *Engine) *Engine {
+func start(t testing.TB, parent string, e *Engine) *Engine {
 	t.Helper()
 	// A socket's path has 107 bytes at most: t.TempDir may be longer.
-	dir, err := os.MkdirTemp("", "ebb")
+	dir, err := os.MkdirTemp(parent, "ebb")
 	if err != nil {
 		t.Fatal(err)
 	}

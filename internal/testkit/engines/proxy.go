@@ -2,6 +2,8 @@ package engines
 
 import (
 	"context"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -15,7 +17,7 @@ import (
 
 // Proxy puts a socket in front of the engine on which the calls that fail picks
 // are answered with 500, as by an engine with a broken container, and returns
-// the socket's path. The path of a call has the API's version in it, such as
+// the socket's path. While the engine is away there is no answer. The path of a call has the API's version in it, such as
 // /v1.41/containers/json.
 func (e *Engine) Proxy(t testing.TB, fail func(*http.Request) bool) string {
 	t.Helper()
@@ -33,6 +35,8 @@ func (e *Engine) Proxy(t testing.TB, fail func(*http.Request) bool) string {
 	}}
 	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: client.DummyHost})
 	behind.Transport, behind.FlushInterval = transport, -1 // events are passed on as they come
+	behind.ErrorLog = log.New(io.Discard, "", 0)
+	behind.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fail(r) {
 			w.Header().Set("Content-Type", "application/json")

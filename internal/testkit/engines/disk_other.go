@@ -1,0 +1,12 @@
+//go:build !linux
+
+package engines
+
+import "testing"
+
+// OwnDisk needs Linux.
+func OwnDisk(t testing.TB) string {
+	t.Helper()
+	need(t)
+	return ""
+}
