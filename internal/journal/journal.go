@@ -16,6 +16,8 @@ import (
 // Record is what is remembered of one engine and image store. The zero value
 // remembers nothing.
 type Record struct {
+	// Since is when the engine was first looked at; zero: never.
+	Since time.Time `json:"since"`
 	// Seen is when the engine was last looked at; zero: never.
 	Seen time.Time `json:"seen"`
 	// Images and Containers are how many there were then.

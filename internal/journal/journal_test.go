@@ -43,6 +43,25 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
+// What a clock that went back has seen needed was needed until later.
+func TestTheClockGoesBack(t *testing.T) {
+	web := New(Tagged("web:1"), Pin("web:1"))
+	web.Snapshot.Containers = []engine.Container{{ID: "a", Compose: engine.Compose{Project: "web", Files: []string{"/a"}}}}
+	first := observe(journal.Record{}, web, 0)
+	back := observe(first, web, -Day)
+	for what, got := range map[string]time.Time{
+		"used": back.Images[ID("web:1")].LastUsed, "pinned": back.Pins[Name("web:1").String()].Last,
+		"a stack": back.Stacks[web.Snapshot.Containers[0].Compose.Key()].LastSeen,
+	} {
+		if !got.Equal(Now()) {
+			t.Errorf("%s: last %s, want %s", what, got, Now())
+		}
+	}
+	if !back.Since.Equal(Now().Add(-Day)) || !observe(first, web, Day).Since.Equal(Now()) {
+		t.Errorf("the journal is of %s, and by the clock that went back of %s", first.Since, back.Since)
+	}
+}
+
 func TestWhatComesBackIsNew(t *testing.T) {
 	r := observe(journal.Record{}, New(Tagged("web:1", "web:2")), 0).Refuse(ID("web:1"), "conflict", Now())
 	gone := observe(r, New(Tagged("web:2")), Day)

@@ -22,9 +22,12 @@ const (
 func (r Record) Observe(s *engine.Snapshot, pins pin.Set, now time.Time) Record {
 	now = now.UTC()
 	next := Record{
-		Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
+		Since: r.Since, Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
 		Images: map[image.Digest]Image{}, Pins: map[string]Pin{}, Stacks: map[string]Stack{},
 		Refused: map[image.Digest]Refusal{}, Deletions: r.Deletions,
+	}
+	if !believable(next.Since, now) {
+		next.Since = now
 	}
 	for i := range s.Images {
 		id := s.Images[i].ID
@@ -64,7 +67,7 @@ func (r *Record) used(s *engine.Snapshot, pins pin.Set, now time.Time) {
 		pinned := slices.ContainsFunc(pins.Pins, func(p pin.Pin) bool { return img.Bears(p.Name) })
 		if pinned || uses.Needed(img.ID) {
 			seen := r.Images[img.ID]
-			seen.LastUsed = now
+			seen.LastUsed = later(seen.LastUsed, now)
 			r.Images[img.ID] = seen
 		}
 	}
@@ -75,6 +78,14 @@ func (r *Record) used(s *engine.Snapshot, pins pin.Set, now time.Time) {
 // battery say that have just begun.
 func believable(t, now time.Time) bool {
 	return !t.After(now) && t.Year() >= 2025
+}
+
+// later keeps a time of need where the clock went back.
+func later(t, now time.Time) time.Time {
+	if t.After(now) {
+		return t
+	}
+	return now
 }
 
 // pinned notes the pins, with the images that they are now.
@@ -90,7 +101,7 @@ func (r *Record) pinned(before map[string]Pin, s *engine.Snapshot, pins pin.Set,
 		if was.Images == nil {
 			was = Pin{First: now, Images: map[image.Digest]time.Time{}}
 		}
-		was.Last = now
+		was.Last = later(was.Last, now)
 		for i := range s.Images {
 			if s.Images[i].Bears(p.Name) {
 				was.Images[s.Images[i].ID] = now
@@ -122,7 +133,8 @@ func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, pins pin.
 	for i := range s.Containers {
 		if compose := s.Containers[i].Compose; len(compose.Files) > 0 {
 			key := compose.Key()
-			r.Stacks[key] = Stack{Compose: compose, LastSeen: now, Images: r.Stacks[key].Images}
+			was := r.Stacks[key]
+			r.Stacks[key] = Stack{Compose: compose, LastSeen: later(was.LastSeen, now), Images: was.Images}
 		}
 	}
 	for _, read := range pins.Stacks {

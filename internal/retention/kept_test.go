@@ -148,6 +148,7 @@ func TestWhatWaits(t *testing.T) {
 		{"seen long enough ago", []Part{Saw("old", time.Hour)}, 0, nil},
 		{"the engine saw it come", []Part{Pulled(time.Hour)}, 0, nil},
 		{"the engine saw it come a moment ago, but it was here before", []Part{Pulled(time.Minute), Saw("old", Day)}, 0, nil},
+		{"the engine saw it come before there was a journal", []Part{Pulled(Day), Remembering(time.Minute)}, time.Hour - time.Minute, []reason.Code{reason.TooYoung}},
 		{"a pull that is to come", []Part{Pulled(-time.Hour)}, time.Hour, []reason.Code{reason.TooYoung}},
 		{"used just now", []Part{Saw("old", Day), Used("old", 0)}, week, []reason.Code{reason.RecentlyUsed}},
 		{"used a while ago", []Part{Saw("old", Day), Used("old", week-time.Second)}, time.Second, []reason.Code{reason.RecentlyUsed}},

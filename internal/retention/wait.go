@@ -21,10 +21,14 @@ func (j *judge) wait(d *Decision) {
 }
 
 // known is since when an image is known to be here: since the journal saw it
-// first, or the engine recorded its pull. Unknown is now.
+// first, or the engine recorded its pull. Unknown is now. Before there was a
+// journal nobody noted what was needed, so that no image is older than that.
 func (j *judge) known(d *Decision, firstSeen time.Time) time.Time {
-	known := j.past(firstSeen)
-	if pulled := j.past(d.Image.Pulled); pulled.Before(known) {
+	known, pulled, began := j.past(firstSeen), j.past(d.Image.Pulled), j.past(j.Record.Since)
+	if pulled.Before(began) {
+		pulled = began
+	}
+	if pulled.Before(known) {
 		known = pulled
 	}
 	return known

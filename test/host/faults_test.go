@@ -84,6 +84,11 @@ func failedLook(t *testing.T, opts fakeengine.Options, n int, fault fakeengine.F
 	h.only(h.mustCheck())
 	h.engine.ResetCalls()
 	h.engine.FailNth(n, fault)
+	h.engine.OnRequest(func(c fakeengine.Call) {
+		if c.Kind == fakeengine.ListImages && c.Nth > n && h.engine.Calls()[n-1].Kind == fakeengine.Events {
+			hear() // that the stream has ended
+		}
+	})
 	err := run(h)
 	calls := h.engine.Calls()
 	if harmless(calls, n) {

@@ -67,9 +67,6 @@ type run struct {
 
 func (r *run) run(ctx context.Context) (*Result, error) {
 	r.result = &Result{StartedAt: r.Clock()}
-	if err := r.gate.pulls(ctx); err != nil {
-		return nil, err
-	}
 	pass, err := r.plan(ctx, r.Named)
 	if pass == nil {
 		return nil, err
@@ -87,9 +84,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	return r.delete(ctx)
 }
 
-// plan makes the plan, or as much of it as an earlier one names, and refuses
-// what may not be carried out.
+// plan makes the plan, or as much of it as an earlier one names, while nothing is
+// being pulled, and refuses what may not be carried out.
 func (r *run) plan(ctx context.Context, named retention.Named) (*Pass, error) {
+	if err := r.gate.pulls(ctx); err != nil {
+		return nil, err
+	}
 	pass, err := Check(ctx, r.engine, r.state, r.Request)
 	if err != nil {
 		return nil, err

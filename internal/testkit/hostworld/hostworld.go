@@ -39,6 +39,7 @@ type Part func(*World)
 func New(parts ...Part) *World {
 	w := &World{labels: map[image.Digest]string{}}
 	w.Journal = journal.Record{
+		Since:  Now().Add(-400 * Day),
 		Images: map[image.Digest]journal.Image{}, Pins: map[string]journal.Pin{}, Refused: map[image.Digest]journal.Refusal{},
 	}
 	for _, add := range parts {
@@ -193,6 +194,11 @@ func Saw(label string, ago time.Duration, tags ...string) Part {
 		}
 		w.Journal.Images[ID(label)] = seen
 	}
+}
+
+// Remembering says how long there has been a journal: 400 days unless it is said.
+func Remembering(ago time.Duration) Part {
+	return func(w *World) { w.Journal.Since = Now().Add(-ago) }
 }
 
 // Used remembers when an image was last used.
