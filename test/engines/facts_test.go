@@ -10,6 +10,7 @@ import (
 
 func TestRealEnginesDoWhatEbbReliesOn(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) { enginetest.Facts(t, subject(t, e)) })
+	t.Run("today's graphdriver", func(t *testing.T) { enginetest.Facts(t, subject(t, engines.StartNewGraph(t))) })
 }
 
 func subject(t *testing.T, e *engines.Engine) enginetest.Subject {
@@ -28,7 +29,8 @@ func subject(t *testing.T, e *engines.Engine) enginetest.Subject {
 			}
 			return e.Create(t, "", image)
 		},
-		Restart: e.Restart,
+		Restart:    e.Restart,
+		Containerd: e.Containerd,
 	}
 }
 

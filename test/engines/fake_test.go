@@ -12,9 +12,14 @@ import (
 
 // What real engines pass, the fake must pass too.
 func TestFakeEnginesDoWhatRealOnesDo(t *testing.T) {
-	for _, kind := range []engine.StoreKind{engine.GraphDriver, engine.Containerd} {
-		t.Run(string(kind), func(t *testing.T) {
-			e, s := fake(t, kind)
+	for _, is := range []struct {
+		name, api string
+		kind      engine.StoreKind
+	}{
+		{"graphdriver", "1.41", engine.GraphDriver}, {"today's graphdriver", "1.56", engine.GraphDriver}, {"containerd", "1.56", engine.Containerd},
+	} {
+		t.Run(is.name, func(t *testing.T) {
+			e, s := fakeOf(t, is.kind, is.api)
 			enginetest.Facts(t, s)
 			for _, v := range e.TakeViolations() {
 				if !strings.HasPrefix(v, "a filtered list") {
@@ -28,8 +33,12 @@ func TestFakeEnginesDoWhatRealOnesDo(t *testing.T) {
 // fake starts a fake of the API versions that the real engine of this kind has.
 func fake(t *testing.T, kind engine.StoreKind) (*fakeengine.Engine, enginetest.Subject) {
 	t.Helper()
-	api := map[engine.StoreKind]string{engine.GraphDriver: "1.41", engine.Containerd: "1.56"}
-	e := fakeengine.Start(t, fakeengine.Options{Store: kind, API: api[kind], MinAPI: "1.12"})
+	return fakeOf(t, kind, map[engine.StoreKind]string{engine.GraphDriver: "1.41", engine.Containerd: "1.56"}[kind])
+}
+
+func fakeOf(t *testing.T, kind engine.StoreKind, api string) (*fakeengine.Engine, enginetest.Subject) {
+	t.Helper()
+	e := fakeengine.Start(t, fakeengine.Options{Store: kind, API: api, MinAPI: "1.12"})
 	c, err := client.New(client.WithHost(e.Host()))
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +57,8 @@ func fake(t *testing.T, kind engine.StoreKind) (*fakeengine.Engine, enginetest.S
 			}
 			return e.AddContainer(c)
 		},
-		Restart: func(testing.TB) { e.Restart() },
+		Restart:    func(testing.TB) { e.Restart() },
+		Containerd: e.Leases(),
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 	"github.com/ebb-io/ebb/internal/engine"
 )
 
-// What an engine with a containerd store writes into containerd.
+// What an engine writes into its containerd.
 const (
-	pullLabel   = "moby/prune.images" // on the lease of a pull under way
-	imagePrefix = "moby-image-"       // and the ID: the lease of an image that was pulled
+	pullLabel   = "moby/prune.images" // containerd store: on the lease of a pull under way
+	imagePrefix = "moby-image-"       // graph driver, and the ID: the lease of an image that was pulled
 	leaseBytes  = 16 << 20            // more is no list of leases
 	leaseWait   = 10 * time.Second    // containerd answers from memory
 	staleLease  = time.Hour           // a pull that was cancelled leaves its lease for eight hours
@@ -43,9 +43,10 @@ type leaseService struct {
 }
 
 // leasesOf finds the engine's own containerd. Only one that the engine names
-// counts, and only on the engine's own machine: another's would show no pulls.
+// counts, as those from API 1.46 on do, and only on the engine's own machine:
+// another's would show no pulls, or those of another engine.
 func leasesOf(info system.Info, local bool, e engine.Engine) leaseService {
-	if !local || e.Store != engine.Containerd || info.Containerd == nil || info.Containerd.Address == "" || !here(e) {
+	if !local || info.Containerd == nil || info.Containerd.Address == "" || !here(e) {
 		return leaseService{}
 	}
 	namespace := info.Containerd.Namespaces.Containers
@@ -72,7 +73,7 @@ func here(e engine.Engine) bool {
 // hour. It is not known where containerd can't be asked: with a graph driver,
 // from another machine, or without the right to.
 func (e *Engine) Pulls(ctx context.Context) (pulls []engine.Pull, known bool, err error) {
-	if e.lease.socket == "" {
+	if e.lease.socket == "" || e.what.Store != engine.Containerd {
 		return nil, false, nil
 	}
 	list, err := e.lease.list(ctx)
@@ -90,10 +91,10 @@ func (e *Engine) Pulls(ctx context.Context) (pulls []engine.Pull, known bool, er
 	return pulls, true, nil
 }
 
-// fillPulled adds when images were pulled, as their leases say. Without an
-// answer it stays unknown.
+// fillPulled adds when images were pulled, as their leases say: a containerd
+// store makes none. Without an answer it stays unknown.
 func (e *Engine) fillPulled(ctx context.Context, images []engine.Image) {
-	if e.lease.socket == "" {
+	if e.lease.socket == "" || e.what.Store != engine.GraphDriver {
 		return
 	}
 	list, err := e.lease.list(ctx)

@@ -63,6 +63,28 @@ func TestRealEngines(t *testing.T) {
 	})
 }
 
+// An engine that was upgraded, and still has its graph driver, tells when it
+// pulled an image. It shows no pulls under way.
+func TestARealEngineTellsWhenItPulled(t *testing.T) {
+	real := engines.StartNewGraph(t)
+	began := time.Now().Add(-time.Second)
+	pulled := real.Pull(t, engines.NewRegistry(t).Push(t, "infra/pulled:1", engines.Image(t, "base", "pulled")))
+	real.Import(t, "infra/imported:1", "imported")
+	e := open(t, real.Host())
+	s, err := e.Snapshot(t.Context())
+	if err != nil || len(s.Images) != 2 {
+		t.Fatalf("snapshot: %+v, %v", s, err)
+	}
+	for _, i := range s.Images {
+		if known := i.Pulled.After(began); known != (i.ID.String() == pulled) || !known && !i.Pulled.IsZero() {
+			t.Errorf("image %s %v: pulled %s", i.ID, i.Names, i.Pulled)
+		}
+	}
+	if _, known, err := e.Pulls(t.Context()); known || err != nil {
+		t.Errorf("pulls under way: %v, %v", known, err)
+	}
+}
+
 // awaitDelete waits for the event of a deletion.
 func awaitDelete(t *testing.T, c *docker.Changes) {
 	t.Helper()

@@ -63,6 +63,13 @@ func StartNew(t testing.TB) *Engine {
 	return Start(t, engine.Containerd)
 }
 
+// StartNewGraph runs today's engine with a graph driver, as one is that was
+// upgraded from an older one.
+func StartNewGraph(t testing.TB) *Engine {
+	t.Helper()
+	return start(t, os.TempDir(), today(t, engine.GraphDriver))
+}
+
 // Start runs the engine that has this kind of image store.
 func Start(t testing.TB, kind engine.StoreKind) *Engine {
 	t.Helper()
@@ -72,16 +79,21 @@ func Start(t testing.TB, kind engine.StoreKind) *Engine {
 // StartIn runs an engine with its folders in this one, such as OwnDisk.
 func StartIn(t testing.TB, parent string, kind engine.StoreKind) *Engine {
 	t.Helper()
-	e := &Engine{API: API{Kind: kind}}
-	if kind == engine.GraphDriver {
-		need(t, "dockerd", "containerd", "runc")
-		e.program = "dockerd"
-	} else {
-		need(t, "containerd", "gcc")
-		e.program = build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs")
-		e.runc = build(t, "runc", "CGO_ENABLED=1")
+	if kind == engine.Containerd {
+		return start(t, parent, today(t, kind))
 	}
-	return start(t, parent, e)
+	need(t, "dockerd", "containerd", "runc")
+	return start(t, parent, &Engine{API: API{Kind: kind}, program: "dockerd"})
+}
+
+func today(t testing.TB, kind engine.StoreKind) *Engine {
+	t.Helper()
+	need(t, "containerd", "gcc")
+	return &Engine{
+		API:     API{Kind: kind},
+		program: build(t, "dockerd", "CGO_ENABLED=0", "GOFLAGS=-tags=exclude_graphdriver_btrfs"),
+		runc:    build(t, "runc", "CGO_ENABLED=1"),
+	}
 }
 
 // StartPodman runs Podman with Docker's API, whose image store is as a graph
@@ -162,8 +174,11 @@ func (e *Engine) settings() error {
 }
 
 func (e *Engine) features() string {
-	if e.Kind == engine.Containerd {
+	switch {
+	case e.Kind == engine.Containerd:
 		return `{"features": {"containerd-snapshotter": true}}`
+	case e.runc != "":
+		return `{"features": {"containerd-snapshotter": false}, "storage-driver": "overlay2"}`
 	}
 	return "{}"
 }

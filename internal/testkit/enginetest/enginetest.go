@@ -34,6 +34,8 @@ type Subject struct {
 	// ID; mounted, unless it is empty, is an image that it mounts.
 	Create  func(t testing.TB, image, mounted string) string
 	Restart func(t testing.TB)
+	// Containerd is the socket of the engine's own containerd.
+	Containerd string
 }
 
 // Way is what an image is pulled by.
@@ -49,7 +51,7 @@ const (
 // Facts runs every fact as a subtest. They share the engine: each has names and
 // contents of its own.
 func Facts(t *testing.T, s Subject) {
-	for _, fact := range slices.Concat(names(), removals(), containers(), events()) {
+	for _, fact := range slices.Concat(names(), pulls(), removals(), containers(), events()) {
 		if fact.only != "" && fact.only != s.Kind {
 			continue
 		}

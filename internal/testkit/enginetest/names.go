@@ -55,15 +55,7 @@ func moved(t *testing.T, l look) {
 	}
 	equal(t, "listed", &shape{}, l.listed(t, old))
 	equal(t, "inspected", &shape{}, l.inspected(t, old))
-	i, err := l.Client.ImageInspect(t.Context(), old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var origins []string
-	for _, p := range i.Identity.Pull {
-		origins = append(origins, p.Repository)
-	}
-	equal(t, "where it came from, without the port", []string{"127.0.0.1/names/moved"}, origins)
+	equal(t, "where it came from, without the port", []string{"127.0.0.1/names/moved"}, l.origins(t, old))
 	host, _, _ := strings.Cut(repository, "/")
 	equal(t, "the registry has a port", true, strings.Contains(host, ":"))
 }

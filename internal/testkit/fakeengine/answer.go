@@ -184,7 +184,7 @@ func (e *Engine) perform(c Call) (any, error) {
 	case Ping:
 		return "OK", nil
 	case GetInfo:
-		return e.info(), nil
+		return e.info(minor(c.API)), nil
 	case GetVersion:
 		return e.version(), nil
 	case ListImages:

@@ -21,7 +21,7 @@ import (
 
 type object = map[string]any
 
-func (e *Engine) info() any {
+func (e *Engine) info(api int) any {
 	status := [][2]string{{"Backing Filesystem", "extfs"}}
 	driver := "overlay2"
 	if e.opts.Store == engine.Containerd {
@@ -39,7 +39,7 @@ func (e *Engine) info() any {
 		"Containers": len(e.containers), "ContainersRunning": running, "Images": len(e.images),
 		"Swarm": object{"LocalNodeState": strings.Split(e.swarm(), "/")[0], "ControlAvailable": e.opts.Manager},
 	}
-	if e.opts.Store == engine.Containerd {
+	if api >= 46 && !e.opts.Podman {
 		out["Containerd"] = object{"Address": e.leases, "Namespaces": object{"Containers": "moby", "Plugins": "plugins.moby"}}
 	}
 	return out
@@ -166,7 +166,7 @@ func (e *Engine) inspectImage(s string, api int) (any, error) {
 	if e.opts.Store == engine.Containerd && api >= 48 {
 		out["Descriptor"] = descriptor(h.Index, ocispec.MediaTypeImageIndex)
 	}
-	if e.opts.Store == engine.Containerd && api >= 53 {
+	if e.opts.Store == engine.Containerd && api >= 53 && len(h.origins) > 0 {
 		identity := image.Identity{}
 		for _, o := range h.origins {
 			identity.Pull = append(identity.Pull, image.PullIdentity{Repository: o})

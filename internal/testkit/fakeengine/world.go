@@ -48,7 +48,7 @@ func (e *Engine) pull(name string, i Image) string {
 	if e.opts.Store == engine.Containerd {
 		h.origins = add(h.origins, withoutPort(n.Name()))
 		h.tagged = e.opts.Now()
-		e.pulls = slices.DeleteFunc(e.pulls, func(l lease) bool { return l.ID == imageLease(id) })
+	} else if !slices.ContainsFunc(e.pulls, func(l lease) bool { return l.ID == imageLease(id) }) {
 		e.pulls = append(e.pulls, lease{ID: imageLease(id), Created: e.opts.Now()})
 	}
 	if byDigest || e.opts.Store == engine.GraphDriver {
