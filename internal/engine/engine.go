@@ -48,15 +48,16 @@ type Image struct {
 	// was pulled by digest alone; in order.
 	Names []image.Name
 	// Digests are repository@digest as far as the engine lists them; in order.
-	// They are no proof that the image can be pulled again.
+	// A containerd store gives them to every image: see Pullable.
 	Digests []image.Name
 	// Manifests are the digests of an index's manifests that are here.
 	Manifests []image.Digest
-	// Origins are the repositories that the engine itself says an image without
-	// a name was pulled from. A port is left out of them: 127.0.0.1:5000/x is
-	// 127.0.0.1/x here.
-	Origins []string
-	Created time.Time // when it was built: nothing is old by that
+	// Origins are the repositories that the engine itself says the image was
+	// pulled from, meaningful when Identified: nobody asked of all. A port is
+	// left out of them: 127.0.0.1:5000/x is 127.0.0.1/x here.
+	Origins    []string
+	Identified bool
+	Created    time.Time // when it was built: nothing is old by that
 	// Pulled is the engine's own record of when the image came here; zero where
 	// it has none.
 	Pulled time.Time

@@ -69,7 +69,8 @@ type Deletion struct {
 	ID         image.Digest `json:"id"`
 	Repository string       `json:"repository"` // in full
 	Names      []string     `json:"names"`      // in full
-	Digests    []string     `json:"digests"`    // repository@digest, in full; none: it can not be pulled again
+	Digests    []string     `json:"digests"`    // repository@digest, in full, to pull it by; none: it can not be pulled again
+	InDoubt    bool         `json:"inDoubt"`    // it is not certain that any registry has them
 	Reasons    []string     `json:"reasons"`
 	Detail     string       `json:"detail"`
 	Bytes      int64        `json:"bytes"` // unique ones, an estimate

@@ -22,7 +22,8 @@ type HostDeletion struct {
 	ID         string   `json:"id"`
 	Repository string   `json:"repository"` // in full
 	Names      []string `json:"names"`      // in full
-	Digests    []string `json:"digests"`    // repository@digest, in full; none: it can't be pulled again
+	Digests    []string `json:"digests"`    // repository@digest, in full, to pull it by; none: it can't be pulled again
+	InDoubt    bool     `json:"inDoubt"`    // it is not certain that any registry has them
 	Reasons    []string `json:"reasons"`
 	Detail     string   `json:"detail"`
 	Bytes      int64    `json:"bytes"` // an estimate
@@ -33,7 +34,7 @@ func NewHistory(e engine.Engine, deletions []journal.Deletion) History {
 	h := History{Kind: kindOf(KindHistory), Store: NewHostStore(e), Deletions: make([]HostDeletion, len(deletions))}
 	for i, d := range deletions {
 		h.Deletions[i] = HostDeletion{
-			At: Time{d.At}, ID: d.ID.String(), Repository: d.Repository, Names: list(d.Names), Digests: list(d.Digests),
+			At: Time{d.At}, ID: d.ID.String(), Repository: d.Repository, Names: list(d.Names), Digests: list(d.Digests), InDoubt: d.InDoubt,
 			Reasons: list(d.Reasons), Detail: d.Detail, Bytes: d.Bytes,
 		}
 	}
@@ -60,11 +61,20 @@ func (h History) Text(since time.Duration, view View) []byte {
 func (p *page) deletion(d HostDeletion) {
 	p.hanging(stamp(d.At.Time)+between+p.paint(bold, Size(d.Bytes))+between, Escape(d.title()))
 	p.hanging("    ", p.digests(EscapeLine(strings.Join(d.Reasons, ", ")+phrase(d.Detail == "", "", ": ")+d.Detail)))
-	if len(d.Digests) == 0 {
-		p.line("    no digest: it can't be pulled again")
+	p.pulls("    ", d.Digests, d.InDoubt)
+}
+
+// pulls are the commands that bring an image back, whole, to be copied. Head
+// stands before what is said of them.
+func (p *page) pulls(head string, digests []string, inDoubt bool) {
+	switch {
+	case len(digests) == 0:
+		p.line("%sno digest: it can't be pulled again", head)
+	case inDoubt:
+		p.line("%sit may be in no registry; if it is in one:", head)
 	}
-	for _, digest := range familiarTexts(d.Digests) {
-		p.line("    docker pull %s", ShellQuote(digest)) // whole, to be copied
+	for _, digest := range familiarTexts(digests) {
+		p.line("%*sdocker pull %s", farLeft, "", ShellQuote(digest))
 	}
 }
 

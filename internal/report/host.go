@@ -50,7 +50,9 @@ type HostDecision struct {
 	Repository string          `json:"repository"` // in full; empty: it is of no pinned one
 	ID         string          `json:"id"`
 	Names      []string        `json:"names"`    // in full
-	Digests    []string        `json:"digests"`  // repository@digest, in full
+	Digests    []string        `json:"digests"`  // repository@digest, in full, as the engine lists them
+	Pullable   []string        `json:"pullable"` // repository@digest, in full, to pull it by; none: it can't be pulled again
+	InDoubt    bool            `json:"inDoubt"`  // it is not certain that any registry has them
 	Decision   string          `json:"decision"` // Keep or Delete
 	Reasons    []reason.Reason `json:"reasons"`
 	Bytes      plan.Bytes      `json:"bytes"`
@@ -88,7 +90,7 @@ func NewHostPlan(pass HostPass) HostPlan {
 		Decisions: []HostDecision{}, Repositories: []HostRepository{}, Exceeded: []Exceeded{},
 	}
 	for i := range p.Decisions {
-		d.Decisions = append(d.Decisions, newHostDecision(&p.Decisions[i], pass.Record))
+		d.Decisions = append(d.Decisions, newHostDecision(&p.Decisions[i], p.Engine.Store, pass.Record))
 	}
 	for i := range p.Repositories {
 		d.Repositories = append(d.Repositories, newHostRepository(&p.Repositories[i]))
@@ -109,11 +111,12 @@ func (s HostStore) Key() string {
 	return engine.Engine{ID: s.Engine, Store: s.ImageStore, Driver: s.Driver}.Key()
 }
 
-func newHostDecision(d *retention.Decision, record journal.Record) HostDecision {
+func newHostDecision(d *retention.Decision, store engine.StoreKind, record journal.Record) HostDecision {
 	img := d.Image
+	pullable, certain := img.Pullable(store, d.Repository)
 	return HostDecision{
 		Repository: d.Repository, ID: img.ID.String(), Names: fullNames(img.Names), Digests: fullNames(img.Digests),
-		Decision: verdict(d.Delete), Reasons: list(d.Reasons),
+		Pullable: fullNames(pullable), InDoubt: !certain, Decision: verdict(d.Delete), Reasons: list(d.Reasons),
 		Bytes:     plan.Bytes{Exclusive: img.Unique(), Shared: max(img.Shared, 0)},
 		FirstSeen: maybe(record.Images[img.ID].FirstSeen), Until: maybe(d.Until),
 	}

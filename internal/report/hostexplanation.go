@@ -45,7 +45,7 @@ func NewHostExplanation(pass HostPass, query string, found []*retention.Decision
 	judged := map[string]bool{}
 	for _, d := range found {
 		judged[d.Repository] = true
-		e.Images = append(e.Images, HostExplained{newHostDecision(d, pass.Record), hostVersions(d.Image.Names)})
+		e.Images = append(e.Images, HostExplained{newHostDecision(d, p.Engine.Store, pass.Record), hostVersions(d.Image.Names)})
 	}
 	for i := range p.Repositories {
 		if judged[p.Repositories[i].Name] {
@@ -105,12 +105,7 @@ func (p *page) hostExplained(img HostExplained) {
 	for _, text := range versionTexts(img.Versions) {
 		p.hanging(indent, Escape(text))
 	}
-	if len(img.Digests) == 0 {
-		p.line("%sno digest: it can't be pulled again", indent)
-	}
-	for _, d := range img.Digests {
-		p.line("%*sdocker pull %s", farLeft, "", ShellQuote(strings.Join(familiarTexts([]string{d}), ""))) // whole, to be copied
-	}
+	p.pulls(indent, img.Pullable, img.InDoubt)
 }
 
 // versionTexts say it of each tag once.

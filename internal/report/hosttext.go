@@ -159,22 +159,19 @@ func familiar(names []image.Name) string {
 	return strings.Join(texts, ", ")
 }
 
-// noDigest says of what goes that no registry has it, or that none may. A
-// containerd store has a digest for whatever was built or imported, too: there
-// the engine's record of the pull is what tells, where it shows such records.
+// noDigest says of what goes that no registry has it, or that none may.
 func (p *page) noDigest(plan *retention.Plan) {
 	var lost, doubtful []string
-	records := slices.ContainsFunc(plan.Decisions, func(d retention.Decision) bool { return !d.Image.Pulled.IsZero() })
 	for _, d := range decided(plan, true) {
-		switch title := Escape(hostTitle(d.Image, d.Repository)); {
-		case len(d.Image.Digests) == 0:
-			lost = append(lost, title)
-		case records && d.Image.Pulled.IsZero():
-			doubtful = append(doubtful, title)
+		switch digests, certain := d.Image.Pullable(plan.Engine.Store, d.Repository); {
+		case len(digests) == 0:
+			lost = append(lost, hostTitle(d.Image, d.Repository))
+		case !certain:
+			doubtful = append(doubtful, hostTitle(d.Image, d.Repository))
 		}
 	}
 	p.perhapsLost("Gone for good:", lost, "no digest, can't be pulled again")
-	p.perhapsLost("Perhaps gone for good:", doubtful, "a digest, but no record of a pull")
+	p.perhapsLost("Perhaps gone for good:", doubtful, "it may be in no registry")
 }
 
 // perhapsLost names a few images, and says why they will be hard to have again.
@@ -184,7 +181,11 @@ func (p *page) perhapsLost(head string, titles []string, why string) {
 		return
 	}
 	more := phrase(len(titles) > few, fmt.Sprintf(" and %d more", len(titles)-few), "")
-	p.prose("%s %s%s: %s.", p.paint(yellow, head), strings.Join(titles[:min(len(titles), few)], ", "), more, why)
+	shown := slices.Clone(titles[:min(len(titles), few)])
+	for i, title := range shown {
+		shown[i] = elide(Escape(title), p.Width-len(",")) // what follows a name stands beside it
+	}
+	p.prose("%s %s%s: %s.", p.paint(yellow, head), strings.Join(shown, ", "), more, why)
 }
 
 // hostRepositories has one line for each pinned repository: what is kept in it

@@ -84,8 +84,9 @@ type Step struct {
 	ID         image.Digest
 	Repository string
 	Names      []image.Name
-	Digests    []image.Name
-	Bytes      int64 // unique ones, an estimate
+	Digests    []image.Name // by which it can be pulled again; engine.Image.Pullable
+	InDoubt    bool         // it is not certain that any registry has them
+	Bytes      int64        // unique ones, an estimate
 }
 
 // Named is what an earlier plan deletes: image IDs with the names that they

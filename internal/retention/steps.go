@@ -16,12 +16,25 @@ func (p *Plan) Steps() []Step {
 	var steps []Step
 	for i := range p.Decisions {
 		if d := &p.Decisions[i]; d.Delete {
+			digests, certain := d.Image.Pullable(p.Engine.Store, d.Repository)
 			steps = append(steps, Step{
-				ID: d.Image.ID, Repository: d.Repository, Names: d.Image.Names, Digests: d.Image.Digests, Bytes: d.Image.Unique(),
+				ID: d.Image.ID, Repository: d.Repository, Names: d.Image.Names, Digests: digests, InDoubt: !certain, Bytes: d.Image.Unique(),
 			})
 		}
 	}
 	return steps
+}
+
+// Candidates are the images that go, or that only time or the number of
+// deletions keeps.
+func (p *Plan) Candidates() []*engine.Image {
+	var found []*engine.Image
+	for i := range p.Decisions {
+		if d := &p.Decisions[i]; d.Delete || d.Postponed || !d.Until.IsZero() {
+			found = append(found, d.Image)
+		}
+	}
+	return found
 }
 
 // Nothing tells whether the plan deletes nothing.

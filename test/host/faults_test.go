@@ -31,16 +31,20 @@ var faults = map[string]fakeengine.Fault{
 	"reset":      {Reset: true},
 }
 
-// harmless tells whether a pass may go on after a call failed: sizes and the
-// times of pulls are for people, and a greeting that failed is tried in
-// another way.
+// harmless tells whether a pass may go on after a call failed: sizes, the times
+// of pulls and whether an image can be pulled again are for people, and a
+// greeting that failed is tried in another way.
 func harmless(calls []fakeengine.Call, nth int) bool {
-	c := calls[nth-1]
-	switch c.Kind {
+	came := func(kind fakeengine.Kind) bool {
+		return slices.ContainsFunc(calls[:nth-1], func(c fakeengine.Call) bool { return c.Kind == kind })
+	}
+	switch calls[nth-1].Kind {
 	case fakeengine.DiskUsage, fakeengine.Ping:
 		return true
 	case fakeengine.Leases:
-		return c.Of > 1 // the first is the gate's, which is told of pulls
+		return came(fakeengine.ListImages) // before that the gate asks, which is told of pulls
+	case fakeengine.InspectImage:
+		return came(fakeengine.ListServices) // after the last evidence
 	}
 	return false
 }

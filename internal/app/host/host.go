@@ -60,8 +60,18 @@ type Pass struct {
 }
 
 // Check looks, remembers and plans. It changes nothing but the journal; where
-// that can not be written, it goes on with what it saw.
+// that can not be written, it goes on with what it saw. Of what goes or waits it
+// asks whether it can be pulled again.
 func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
+	pass, err := check(ctx, e, s, req)
+	if err != nil {
+		return nil, err
+	}
+	e.Identify(ctx, pass.Plan.Candidates())
+	return pass, nil
+}
+
+func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
 	pass, err := look(ctx, e, s, req)
 	if err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ func (r *run) finish() *Result {
 
 // again is what a new look would delete.
 func (r *run) again(ctx context.Context) (retention.Named, error) {
-	pass, err := Check(ctx, r.engine, r.state, r.Request)
+	pass, err := check(ctx, r.engine, r.state, r.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (r *run) remember(done execute.Deletion) error {
 }
 
 func (r *run) entry(done execute.Deletion) journal.Deletion {
-	entry := journal.Deletion{At: done.At, ID: done.ID, Repository: done.Repository, Bytes: done.Bytes}
+	entry := journal.Deletion{At: done.At, ID: done.ID, Repository: done.Repository, InDoubt: done.InDoubt, Bytes: done.Bytes}
 	for _, n := range done.Names {
 		entry.Names = append(entry.Names, n.String())
 	}

@@ -184,20 +184,35 @@ func (e *Engine) fillShared(ctx context.Context, images []engine.Image) {
 	}
 }
 
-// fillOrigins asks for the repositories that untagged images came from. One
-// that vanished meanwhile keeps none, and so is nobody's.
+// fillOrigins asks for the repositories that untagged images came from: a plan
+// goes by them.
 func (e *Engine) fillOrigins(ctx context.Context, images []engine.Image) error {
+	var bare []*engine.Image
+	for i := range images {
+		if len(images[i].Names) == 0 {
+			bare = append(bare, &images[i])
+		}
+	}
+	return e.identify(ctx, bare, func(err error) error { return err })
+}
+
+// Identify asks where images came from, as far as that is not known yet. It is
+// for people and no evidence: without an answer it stays unknown.
+func (e *Engine) Identify(ctx context.Context, images []*engine.Image) {
+	ctx, cancel := context.WithTimeout(ctx, sizeTimeout)
+	defer cancel()
+	_ = e.identify(ctx, images, func(error) error { return nil })
+}
+
+// identify asks for the repositories that images were pulled from, which today's
+// containerd store knows. Of an image that vanished meanwhile it stays unknown.
+func (e *Engine) identify(ctx context.Context, images []*engine.Image, failed func(error) error) error {
 	if e.what.Store != engine.Containerd || !e.speaks("1.53") {
 		return nil
 	}
-	var bare []int
-	for i := range images {
-		if len(images[i].Names) == 0 {
-			bare = append(bare, i)
-		}
-	}
-	return each(ctx, len(bare), func(ctx context.Context, n int) error {
-		i := &images[bare[n]]
+	images = slices.DeleteFunc(images, func(i *engine.Image) bool { return i.Identified })
+	return each(ctx, len(images), func(ctx context.Context, n int) error {
+		i := images[n]
 		got, err := within(ctx, listTimeout, func(ctx context.Context) (client.ImageInspectResult, error) {
 			return e.api.ImageInspect(ctx, i.ID.String())
 		})
@@ -205,10 +220,14 @@ func (e *Engine) fillOrigins(ctx context.Context, images []engine.Image) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("image %s: %w", i.ID, err)
+			return failed(fmt.Errorf("image %s: %w", i.ID, err))
 		}
-		i.Origins, err = origins(&got.InspectResponse, i.ID)
-		return err
+		found, err := origins(&got.InspectResponse, i.ID)
+		if err != nil {
+			return failed(err)
+		}
+		i.Origins, i.Identified = found, true
+		return nil
 	})
 }
 
