@@ -1,10 +1,12 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/journal"
 )
 
@@ -62,6 +64,23 @@ func (p *page) deletion(d HostDeletion) {
 	p.hanging(stamp(d.At.Time)+between+p.paint(bold, Size(d.Bytes))+between, Escape(d.title()))
 	p.hanging("    ", p.digests(EscapeLine(strings.Join(d.Reasons, ", ")+phrase(d.Detail == "", "", ": ")+d.Detail)))
 	p.pulls("    ", d.Digests, d.InDoubt)
+	for _, command := range d.tags() {
+		p.line("    %s", command)
+	}
+}
+
+// tags are the commands that give an image its names back once it was pulled.
+func (d HostDeletion) tags() []string {
+	var commands []string
+	for _, text := range d.Names {
+		n, err := image.ParseName(text)
+		if err != nil || n.Tag == "" || len(d.Digests) == 0 {
+			continue
+		}
+		from := d.Digests[max(slices.IndexFunc(d.Digests, func(digest string) bool { return strings.HasPrefix(digest, n.Repository+"@") }), 0)]
+		commands = append(commands, "docker tag "+ShellQuote(familiarTexts([]string{from})[0])+" "+ShellQuote(n.Familiar()))
+	}
+	return commands
 }
 
 // pulls are the commands that bring an image back, whole, to be copied. Head

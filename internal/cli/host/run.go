@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,6 +12,7 @@ import (
 	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/engine"
+	execute "github.com/ebb-io/ebb/internal/execute/host"
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/report"
 )
@@ -160,7 +162,7 @@ func (r *run) show(result *app.Result, stopped error) error {
 		return nil
 	}
 	o := outcome(result, stopped)
-	text := func() []byte { return report.HostResultText(result.Plan, o, r.afterwards(o, stopped), r.View(r.Out)) }
+	text := func() []byte { return report.HostResultText(result.Plan, o, r.afterwards(result, o, stopped), r.View(r.Out)) }
 	if errors.Is(stopped, app.ErrLimit) || errors.Is(stopped, app.ErrNoPins) {
 		text = func() []byte { return report.HostPlanText(result.Plan, nil, r.View(r.Out)) }
 	}
@@ -180,13 +182,13 @@ func gone(o report.HostOutcome) func(image.Digest) bool {
 }
 
 // afterwards is what to do next, in one sentence; empty: nothing.
-func (r *run) afterwards(o report.HostOutcome, stopped error) string {
+func (r *run) afterwards(result *app.Result, o report.HostOutcome, stopped error) string {
 	switch {
 	case errors.Is(stopped, app.ErrStale):
 		return r.Typed(group) + " check -o json makes a new plan."
 	case o.Stopped != "" || len(o.Failed) > 0:
 		return "run it again, it goes on where this one stopped."
-	case o.Deleted.Images > 0:
+	case slices.ContainsFunc(result.Outcome.Deleted, func(d execute.Deletion) bool { return len(d.Digests) > 0 }):
 		return r.Typed(group) + " history shows how to have them again."
 	}
 	return ""
