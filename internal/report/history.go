@@ -97,6 +97,15 @@ func (p *page) pulls(head string, digests []string, inDoubt bool) {
 	}
 }
 
+// DeletionText is in one line what became of an image that Ebb deleted.
+func DeletionText(d journal.Deletion) string {
+	again := "no digest, it can't be pulled again"
+	if len(d.Digests) > 0 {
+		again = "docker pull " + ShellQuote(familiarTexts(d.Digests)[0]) + phrase(d.InDoubt, ", but it may be in no registry", "")
+	}
+	return "Ebb deleted it " + d.At.UTC().Format("2006-01-02 15:04 MST") + " (" + strings.Join(d.Reasons, ", ") + "): " + again
+}
+
 func (d HostDeletion) title() string {
 	if len(d.Names) > 0 {
 		return strings.Join(familiarTexts(d.Names), ", ")

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/journal"
 	"github.com/ebb-io/ebb/internal/report"
 	"github.com/ebb-io/ebb/internal/retention"
 )
@@ -56,7 +58,7 @@ func (j *job) explain(cmd *cobra.Command, query string) error {
 	}
 	found := find(pass.Plan, query)
 	if len(found) == 0 {
-		return errNoImage(pass.Plan, query)
+		return errNoImage(pass, query)
 	}
 	e := report.NewHostExplanation(j.document(pass), query, found)
 	return j.Print(func() any { return e }, func() []byte { return e.Text(j.View(j.Out)) }, e.IDs)
@@ -103,11 +105,16 @@ func of(d *retention.Decision, repository string) bool {
 	return slices.ContainsFunc(d.Image.Names, isOf) || slices.ContainsFunc(d.Image.Digests, isOf)
 }
 
-// errNoImage names what is called almost so.
-func errNoImage(p *retention.Plan, query string) error {
+// errNoImage tells what became of an image that Ebb deleted, else names what is
+// called almost so.
+func errNoImage(p *app.Pass, query string) error {
+	missing := fmt.Sprintf("engine %s holds no image %q", cmp.Or(p.Plan.Engine.Name, p.Plan.Engine.Host), query)
+	if d := lastDeletion(p.Record.Deletions, query); d != nil {
+		return cli.Usagef("%s: %s", missing, report.DeletionText(*d))
+	}
 	var names []string
-	for i := range p.Decisions {
-		for _, n := range p.Decisions[i].Image.Names {
+	for i := range p.Plan.Decisions {
+		for _, n := range p.Plan.Decisions[i].Image.Names {
 			names = append(names, n.Familiar(), image.FamiliarRepository(n.Repository))
 		}
 	}
@@ -117,5 +124,23 @@ func errNoImage(p *retention.Plan, query string) error {
 	if len(near) > 0 {
 		hint = fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 	}
-	return cli.Usagef("engine %s holds no image %q%s", cmp.Or(p.Engine.Name, p.Engine.Host), query, hint)
+	return cli.Usagef("%s%s", missing, hint)
+}
+
+// lastDeletion is the last one of an image of that name or digest, or whose ID
+// begins so; nil: there is none.
+func lastDeletion(deletions []journal.Deletion, query string) *journal.Deletion {
+	name, err := image.ParseName(query)
+	if name.Digested {
+		name.Tag = ""
+	}
+	byID := strings.TrimPrefix(query, "sha256:")
+	for i := len(deletions) - 1; i >= 0; i-- {
+		d := &deletions[i]
+		named := err == nil && (slices.Contains(d.Names, name.String()) || slices.Contains(d.Digests, name.String()))
+		if named || len(byID) >= fewestDigits && strings.HasPrefix(d.ID.Hex(), byID) {
+			return d
+		}
+	}
+	return nil
 }

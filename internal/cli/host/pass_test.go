@@ -16,6 +16,7 @@ import (
 	"github.com/ebb-io/ebb/internal/engine"
 	execute "github.com/ebb-io/ebb/internal/execute/host"
 	"github.com/ebb-io/ebb/internal/image"
+	"github.com/ebb-io/ebb/internal/journal"
 	"github.com/ebb-io/ebb/internal/metrics"
 	"github.com/ebb-io/ebb/internal/pin"
 	"github.com/ebb-io/ebb/internal/policy"
@@ -230,7 +231,35 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: found %q, want %q", test.name, got, test.want)
 		}
 	}
-	if err := errNoImage(p, "traefic:v3.1.2"); err.Error() != `engine box holds no image "traefic:v3.1.2", did you mean traefik:v3.1.2 or traefik:v3.0.4?` {
+	if err := errNoImage(&app.Pass{Plan: p}, "traefic:v3.1.2"); err.Error() != `engine box holds no image "traefic:v3.1.2", did you mean traefik:v3.1.2 or traefik:v3.0.4?` {
 		t.Error(err)
+	}
+}
+
+// TestWhatEbbDeleted: an image that is gone is known by what it went by.
+func TestWhatEbbDeleted(t *testing.T) {
+	gone := func(digit, name string, at time.Time, digests ...string) journal.Deletion {
+		return journal.Deletion{At: at, ID: digest(digit), Names: []string{name}, Digests: digests, Reasons: []string{"OlderThanPrevious"}}
+	}
+	pullable := traefik + "@" + digest("5").String()
+	doubtful := gone("6", "docker.io/library/traefik:v2.9.0", now, traefik+"@"+digest("6").String())
+	doubtful.InDoubt = true
+	p := &app.Pass{Plan: planned(), Record: journal.Record{Deletions: []journal.Deletion{
+		gone("4", "docker.io/library/traefik:v2.11.0", now.Add(-time.Hour)), gone("5", "docker.io/library/traefik:v2.11.0", now, pullable), doubtful,
+	}}}
+	const missing = "engine box holds no image "
+	lately := ": Ebb deleted it 2026-12-01 03:30 UTC (OlderThanPrevious): docker pull traefik@" + digest("5").String()
+	for _, test := range []struct{ name, query, want string }{
+		{"the last one of a tag", "traefik:v2.11.0", lately},
+		{"a digest", pullable, lately},
+		{"the beginning of an ID", "44444444", ": Ebb deleted it 2026-12-01 02:30 UTC (OlderThanPrevious): no digest, it can't be pulled again"},
+		{"too little of an ID", "4444444", ""},
+		{"in doubt", "traefik:v2.9.0", ": Ebb deleted it 2026-12-01 03:30 UTC (OlderThanPrevious): docker pull traefik@" + digest("6").String() + ", but it may be in no registry"},
+		{"another tag", "nginx:1", ""},
+	} {
+		want := missing + `"` + test.query + `"` + test.want
+		if got := errNoImage(p, test.query).Error(); got != want {
+			t.Errorf("%s: %s\nwant %s", test.name, got, want)
+		}
 	}
 }

@@ -162,7 +162,9 @@ func (r *run) show(result *app.Result, stopped error) error {
 		return nil
 	}
 	o := outcome(result, stopped)
-	text := func() []byte { return report.HostResultText(result.Plan, o, r.afterwards(result, o, stopped), r.View(r.Out)) }
+	text := func() []byte {
+		return report.HostResultText(result.Plan, o, r.afterwards(result, o, stopped), r.View(r.Out))
+	}
 	if errors.Is(stopped, app.ErrLimit) || errors.Is(stopped, app.ErrNoPins) {
 		text = func() []byte { return report.HostPlanText(result.Plan, nil, r.View(r.Out)) }
 	}
