@@ -55,7 +55,7 @@ func fakeEngine(ts *testscript.TestScript, _ bool, args []string) {
 
 // docker does with the script's engine what a person or a fault does:
 // docker pull|rmi IMAGE, docker tag IMAGE NAME, docker run NAME IMAGE,
-// docker refuse|break FULLNAME, docker hang, docker heal.
+// docker refuse|break FULLNAME, docker hang [KIND OF CALL], docker heal.
 func docker(ts *testscript.TestScript, _ bool, args []string) {
 	e := *ts.Value(engineKey{}).(**fakeengine.Engine)
 	switch verb := args[0]; verb {
@@ -72,7 +72,13 @@ func docker(ts *testscript.TestScript, _ bool, args []string) {
 	case "break":
 		e.Fail(onDelete(e, args[1], fakeengine.Fault{Status: http.StatusInternalServerError, Message: "input/output error"}))
 	case "hang":
-		e.Fail(func(fakeengine.Call) *fakeengine.Fault { return &fakeengine.Fault{Hang: make(chan struct{})} })
+		kind := fakeengine.Kind(strings.Join(args[1:], " "))
+		e.Fail(func(c fakeengine.Call) *fakeengine.Fault {
+			if kind != "" && c.Kind != kind {
+				return nil
+			}
+			return &fakeengine.Fault{Hang: make(chan struct{})}
+		})
 	case "heal":
 		e.Fail(nil)
 	default:

@@ -57,7 +57,6 @@ type Image struct {
 	// left out of them: 127.0.0.1:5000/x is 127.0.0.1/x here.
 	Origins    []string
 	Identified bool
-	Created    time.Time // when it was built: nothing is old by that
 	// Pulled is the engine's own record of when the image came here; zero where
 	// it has none.
 	Pulled time.Time

@@ -28,17 +28,15 @@ func completeImages(a *cli.App, where *engineFlags) cobra.CompletionFunc {
 			return nil, only
 		}
 		defer func() { _ = e.Close() }() // there is nothing to lose
-		snapshot, err := e.Snapshot(ctx)
+		names, err := e.Names(ctx)
 		if err != nil {
 			return nil, only
 		}
-		var names []cobra.Completion
-		for i := range snapshot.Images {
-			for _, n := range snapshot.Images[i].Names {
-				names = append(names, n.Familiar())
-			}
+		completions := make([]cobra.Completion, len(names))
+		for i, n := range names {
+			completions[i] = n.Familiar()
 		}
-		slices.Sort(names)
-		return slices.Compact(names), only
+		slices.Sort(completions)
+		return completions, only
 	}
 }

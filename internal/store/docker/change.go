@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -34,9 +33,6 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (engine.Image, error) 
 		return engine.Image{}, fmt.Errorf("image %s: the engine answered with image %s", ref, answered)
 	}
 	out := engine.Image{ID: answered, Size: got.Size, Shared: -1}
-	if at, err := time.Parse(time.RFC3339Nano, got.Created); err == nil {
-		out.Created = at.UTC()
-	}
 	if out.Names, out.Digests, err = names(got.RepoTags, got.RepoDigests); err != nil {
 		return engine.Image{}, fmt.Errorf("image %s: %w", ref, err)
 	}
@@ -71,12 +67,9 @@ func (e *Engine) Tag(ctx context.Context, id image.Digest, name image.Name) erro
 	return e.said(id.String(), err)
 }
 
-// Names are the names of all images, for completion: within a second or not at
-// all.
+// Names are the names of all images, by one call, for completion.
 func (e *Engine) Names(ctx context.Context) ([]image.Name, error) {
-	list, err := within(ctx, namesTimeout, func(ctx context.Context) (client.ImageListResult, error) {
-		return e.api.ImageList(ctx, client.ImageListOptions{})
-	})
+	list, err := e.api.ImageList(ctx, client.ImageListOptions{})
 	if err != nil {
 		return nil, err
 	}

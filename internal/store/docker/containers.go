@@ -21,15 +21,6 @@ const rounds = 5
 // errVanished is a container that was listed and is there no more.
 var errVanished = errors.New("containers keep vanishing")
 
-// Containers are all, in whatever state. Every error is ErrIncomplete.
-func (e *Engine) Containers(ctx context.Context) ([]engine.Container, error) {
-	out, err := e.containers(ctx)
-	if err != nil {
-		return nil, incomplete("containers: %w", err)
-	}
-	return out, nil
-}
-
 // containers lists and inspects all: the list shows a bare ID for a container
 // whose image's name has moved on, and that name is still needed.
 func (e *Engine) containers(ctx context.Context) ([]engine.Container, error) {

@@ -37,7 +37,6 @@ const (
 	listTimeout   = time.Minute
 	sizeTimeout   = 30 * time.Second // sizes are for people: nothing waits for them long
 	deleteTimeout = 10 * time.Minute // a big image on a slow disk
-	namesTimeout  = time.Second      // a person waits for completion
 )
 
 // Options say which engine, and how its calls are seen.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	moby "github.com/moby/moby/api/types/image"
 	"github.com/moby/moby/client"
@@ -82,7 +81,7 @@ func summary(s *moby.Summary) (engine.Image, error) {
 	if err != nil {
 		return engine.Image{}, fmt.Errorf("an image in the list: %w", err)
 	}
-	out := engine.Image{ID: id, Created: time.Unix(s.Created, 0).UTC(), Size: s.Size, Shared: s.SharedSize}
+	out := engine.Image{ID: id, Size: s.Size, Shared: s.SharedSize}
 	if out.Names, out.Digests, err = names(s.RepoTags, s.RepoDigests); err != nil {
 		return engine.Image{}, fmt.Errorf("image %s: %w", id, err)
 	}

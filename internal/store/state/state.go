@@ -57,17 +57,6 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Default is the folder of a person who chose none.
-func Default(env func(string) (string, bool), home string, root bool) string {
-	if root {
-		return "/var/lib/ebb"
-	}
-	if state, _ := env("XDG_STATE_HOME"); filepath.IsAbs(state) {
-		return filepath.Join(state, "ebb")
-	}
-	return filepath.Join(home, ".local", "state", "ebb")
-}
-
 // Load is what is remembered under a key; lost is why nothing is, although
 // there is a journal.
 func (d *Dir) Load(key string) (record journal.Record, lost, err error) {

@@ -221,24 +221,6 @@ func TestFolderThatCanNotBeMade(t *testing.T) {
 	}
 }
 
-func TestDefault(t *testing.T) {
-	none := func(string) (string, bool) { return "", false }
-	for _, tt := range []struct {
-		env  func(string) (string, bool)
-		root bool
-		want string
-	}{
-		{none, true, "/var/lib/ebb"},
-		{none, false, "/home/a/.local/state/ebb"},
-		{func(string) (string, bool) { return "/s", true }, false, "/s/ebb"},
-		{func(string) (string, bool) { return "relative", true }, false, "/home/a/.local/state/ebb"},
-	} {
-		if got := Default(tt.env, "/home/a", tt.root); got != tt.want {
-			t.Errorf("got %s, want %s", got, tt.want)
-		}
-	}
-}
-
 // TestTwoProcesses: neither loses what the other wrote.
 func TestTwoProcesses(t *testing.T) {
 	if dir := os.Getenv("EBB_TEST_STATE"); dir != "" {
