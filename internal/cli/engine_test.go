@@ -55,7 +55,8 @@ func fakeEngine(ts *testscript.TestScript, _ bool, args []string) {
 
 // docker does with the script's engine what a person or a fault does:
 // docker pull|rmi IMAGE, docker tag IMAGE NAME, docker run NAME IMAGE,
-// docker refuse|break FULLNAME, docker hang [KIND OF CALL], docker heal.
+// docker refuse|break FULLNAME, docker hang [KIND OF CALL], docker heal,
+// docker hide, which takes containerd's socket away.
 func docker(ts *testscript.TestScript, _ bool, args []string) {
 	e := *ts.Value(engineKey{}).(**fakeengine.Engine)
 	switch verb := args[0]; verb {
@@ -79,6 +80,8 @@ func docker(ts *testscript.TestScript, _ bool, args []string) {
 			}
 			return &fakeengine.Fault{Hang: make(chan struct{})}
 		})
+	case "hide":
+		ts.Check(os.Remove(e.Leases()))
 	case "heal":
 		e.Fail(nil)
 	default:

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ type gate struct {
 	// again is what a new look would delete.
 	again func(context.Context) (retention.Named, error)
 
+	unseen  error           // why pulls under way can't be seen
 	created int             // containers that the last look has seen
 	named   retention.Named // what it would delete; nil: there was none
 }
@@ -27,7 +29,11 @@ type gate struct {
 // pulls is an error that wraps ErrBusy while an image is being pulled, as far
 // as the engine shows that.
 func (g *gate) pulls(ctx context.Context) error {
-	pulls, _, err := g.engine.Pulls(ctx)
+	pulls, err := g.engine.Pulls(ctx)
+	if g.unseen = nil; errors.Is(err, docker.ErrUnseen) {
+		g.unseen = err
+		return nil
+	}
 	if err != nil {
 		return err
 	}

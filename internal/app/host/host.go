@@ -57,6 +57,9 @@ type Pass struct {
 	Lost error
 	// Forgot is why this pass will not be remembered; nil: it will.
 	Forgot error
+	// Unseen is why a run could not see pulls under way, which its engine would
+	// show; nil: it could, or did not look.
+	Unseen error
 }
 
 // Check looks, remembers and plans. It changes nothing but the journal; where

@@ -94,6 +94,7 @@ func (r *run) plan(ctx context.Context, named retention.Named) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
+	pass.Unseen = r.gate.unseen
 	if named != nil {
 		if stale := pass.Plan.Stale(named); len(stale) > 0 {
 			return pass, staleError(stale)

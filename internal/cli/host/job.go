@@ -201,6 +201,9 @@ func warnings(p *app.Pass) []string {
 	if p.Forgot != nil {
 		texts = append(texts, "what was seen can not be remembered: "+oneLine(p.Forgot))
 	}
+	if p.Unseen != nil {
+		texts = append(texts, oneLine(p.Unseen))
+	}
 	for _, w := range p.Pins.Warnings {
 		texts = append(texts, string(w))
 	}

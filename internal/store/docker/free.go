@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ebb-io/ebb/internal/engine"
 )
 
 // containerdRoot is where an engine with a containerd store keeps its images
@@ -21,7 +23,7 @@ func (e *Engine) Free(context.Context) (bytes int64, known bool) {
 
 // contentRoot is another folder that deletions free; empty: there is none.
 func (e *Engine) contentRoot() string {
-	if e.lease.socket == "/run/containerd/containerd.sock" {
+	if e.what.Store == engine.Containerd && e.lease.socket == "/run/containerd/containerd.sock" {
 		return containerdRoot
 	}
 	return ""

@@ -36,18 +36,27 @@ type lease struct {
 	pull    bool
 }
 
-// leaseService is containerd's list of leases; the zero value can't be asked.
+// ErrUnseen says that it is not known whether anything is being pulled.
+var ErrUnseen = errors.New("pulls under way can't be seen")
+
+// leaseService is containerd's list of leases.
 type leaseService struct {
-	socket    string
+	socket    string // empty: it can't be asked
 	namespace string
+	why       string // it can't be
 }
 
 // leasesOf finds the engine's own containerd. Only one that the engine names
 // counts, as those from API 1.46 on do, and only on the engine's own machine:
 // another's would show no pulls, or those of another engine.
 func leasesOf(info system.Info, local bool, e engine.Engine) leaseService {
-	if !local || info.Containerd == nil || info.Containerd.Address == "" || !here(e) {
-		return leaseService{}
+	switch {
+	case !local:
+		return leaseService{why: "the engine answers from elsewhere"}
+	case info.Containerd == nil || info.Containerd.Address == "":
+		return leaseService{why: "the engine does not name its containerd"}
+	case !here(e):
+		return leaseService{why: "the engine's data folder " + e.Root + " is not here"}
 	}
 	namespace := info.Containerd.Namespaces.Containers
 	if namespace == "" {
@@ -70,25 +79,28 @@ func here(e engine.Engine) bool {
 }
 
 // Pulls are the pulls under way: leases of pulls that are not older than an
-// hour. It is not known where containerd can't be asked: with a graph driver,
-// from another machine, or without the right to.
-func (e *Engine) Pulls(ctx context.Context) (pulls []engine.Pull, known bool, err error) {
-	if e.lease.socket == "" || e.what.Store != engine.Containerd {
-		return nil, false, nil
+// hour. The error wraps ErrUnseen where containerd can't be asked: from another
+// machine, or without the right to. A graph driver shows none.
+func (e *Engine) Pulls(ctx context.Context) (pulls []engine.Pull, err error) {
+	switch {
+	case e.what.Store != engine.Containerd:
+		return nil, nil
+	case e.lease.socket == "":
+		return nil, fmt.Errorf("%w: %s", ErrUnseen, e.lease.why)
 	}
 	list, err := e.lease.list(ctx)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
-		return nil, false, nil
+		return nil, fmt.Errorf("%w: %w", ErrUnseen, err)
 	}
 	if err != nil {
-		return nil, false, incomplete("leases: %w", err)
+		return nil, incomplete("leases: %w", err)
 	}
 	for _, l := range list {
 		if l.pull && (l.created.IsZero() || e.now().Sub(l.created) <= staleLease) {
 			pulls = append(pulls, engine.Pull{Lease: l.id, Began: l.created})
 		}
 	}
-	return pulls, true, nil
+	return pulls, nil
 }
 
 // fillPulled adds when images were pulled, as their leases say: a containerd
