@@ -51,9 +51,9 @@ func (s story) tell(t *rapid.T, fifth func(h *host)) *host {
 	h := s.start(t)
 	h.policy.MinAge, h.policy.UnusedFor = time.Hour, s.unusedFor
 	h.pins = s.pinned
-	h.mustCheck()
+	h.bind()
 	h.ahead = 5 * day
-	h.mustCheck()
+	h.bind()
 	fifth(h)
 	h.pins = s.pins
 	for _, name := range s.removed {
@@ -169,10 +169,10 @@ func TestWhatWasNeededUntilLately(t *testing.T) {
 				h.engine.AddContainer(fakeengine.Container{Name: "old", From: "traefik:v1.0.0"})
 				h.engine.AddContainer(fakeengine.Container{Name: "other", From: "traefik:v1.3.0"})
 				h.pins = []string{"traefik:v1.2.0"}
-				h.mustCheck()
+				h.bind()
 				h.ahead = 5 * day
 				h.pins = []string{last}
-				h.mustCheck()
+				h.bind()
 				if test.fifth != nil {
 					test.fifth(h)
 				}
@@ -210,11 +210,11 @@ func TestAComposeFileIsRemembered(t *testing.T) {
 				h.engine.AddContainer(fakeengine.Container{Name: "stack", From: "traefik:v1.0.0", Labels: map[string]string{
 					"com.docker.compose.project": "web", "com.docker.compose.project.config_files": file,
 				}})
-				h.mustCheck()
+				h.bind()
 				wrong(back)(h)
 				h.engine.RemoveContainer("stack")
 				h.ahead = 13 * day
-				h.mustCheck()
+				h.bind()
 				h.ahead = 21 * day
 				if diff := cmp.Diff([]string{"traefik:v0.8.0"}, h.names(planned(h.mustCheck()))); diff != "" {
 					t.Errorf("what goes:\n%s", diff)
@@ -224,15 +224,31 @@ func TestAComposeFileIsRemembered(t *testing.T) {
 	}
 }
 
-// wrong is a check by a clock that is back. One of a time that can not be is
+// wrong is a run by a clock that is back. One of a time that can not be is
 // refused.
 func wrong(back time.Duration) func(h *host) {
 	return func(h *host) {
 		h.ahead -= back
-		if _, err := h.check(h.ctx()); err != nil && (back < century || !errors.Is(err, app.ErrImplausible)) {
-			h.t.Errorf("check: %v", err)
+		if err := h.tryBind(); err != nil && (back < century || !errors.Is(err, app.ErrImplausible)) {
+			h.t.Errorf("run: %v", err)
 		}
 	}
+}
+
+// bind is a run that deletes nothing, so that its pins are remembered.
+func (h *host) bind() {
+	h.t.Helper()
+	if err := h.tryBind(); err != nil {
+		h.t.Fatalf("run: %v", err)
+	}
+}
+
+func (h *host) tryBind() error {
+	_, err := h.run(h.ctx(), func(r *app.RunRequest) { r.Policy.MaxDeletes = 0 })
+	if errors.Is(err, app.ErrNoPins) {
+		return nil
+	}
+	return err
 }
 
 // names are the first names of images.
@@ -307,5 +323,91 @@ func TestAJournalThatBreaks(t *testing.T) {
 		if diff := cmp.Diff(want, deleted(result)); diff != "" {
 			t.Errorf("told of:\n%s", diff)
 		}
+	})
+}
+
+// A check asks what would be if other things were pinned, and a run to which
+// somebody says no does too. Neither changes what is one step back.
+func TestAQuestionBindsNothing(t *testing.T) {
+	for what, ask := range map[string]func(h *host){
+		"a check": func(h *host) { h.mustCheck() },
+		"a no":    func(h *host) { h.mustRun(approving(func(*app.Pass) (bool, error) { return false, nil })) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+				h := start(t, fakeengine.Options{Store: kind})
+				for _, tag := range []string{"v0.9.0", "v1.0.0", "v1.1.0", "v1.2.0", "v1.3.0"} {
+					h.engine.Pull("traefik:"+tag, fakeengine.Made("traefik "+tag))
+				}
+				h.pins = []string{"traefik:v1.0.0"}
+				h.bind()
+				h.pins = []string{"traefik:v1.3.0"}
+				h.bind()
+				for _, pin := range []string{"traefik:v1.2.0", "traefik:v1.1.0", "traefik:v0.9.0"} {
+					h.pins = []string{pin}
+					ask(h)
+				}
+				h.pins = []string{"traefik:v1.3.0"}
+				if diff := cmp.Diff([]string{"traefik:v0.9.0"}, h.names(planned(h.mustCheck()))); diff != "" {
+					t.Errorf("what goes:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// What was deleted and is brought back is new, also where nobody looked in
+// between.
+func TestWhatIsBroughtBackIsNew(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		var h *host
+		h = start(t, fakeengine.Options{Store: kind, Now: func() time.Time {
+			if h == nil {
+				return time.Now()
+			}
+			return h.clock()
+		}})
+		for _, tag := range []string{"v1.0.0", "v1.1.0", "v1.2.0"} {
+			h.engine.Pull("traefik:"+tag, fakeengine.Made("traefik "+tag))
+		}
+		h.pins = []string{"traefik:v1.2.0"}
+		h.policy.MinAge = time.Hour
+		h.bind()
+		h.ahead = day
+		if got := h.mustRun().Outcome.Deleted; len(got) != 1 {
+			t.Fatalf("deleted: %v", got)
+		}
+		h.engine.Pull("traefik:v1.0.0", fakeengine.Made("traefik v1.0.0"))
+		if got := h.mustRun().Outcome.Deleted; len(got) != 0 {
+			t.Errorf("a moment later it is deleted again: %v", got)
+		}
+		h.ahead = day + time.Hour
+		if got := h.names(planned(h.mustCheck())); len(got) != 1 {
+			t.Errorf("an hour later %v would go", got)
+		}
+	})
+}
+
+// The last container may go: the engine says so. One that shows none after its
+// start is not believed at once.
+func TestTheLastContainerGoes(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		h := start(t, fakeengine.Options{Store: kind})
+		h.engine.Pull("traefik:v1.0.0", fakeengine.Made("traefik"))
+		h.pins = []string{"traefik:v1.0.0"}
+		h.engine.AddContainer(fakeengine.Container{Name: "last", From: "traefik:v1.0.0"})
+		h.mustCheck()
+		h.engine.RemoveContainer("last")
+		h.mustCheck()
+
+		h.engine.AddContainer(fakeengine.Container{Name: "last", From: "traefik:v1.0.0"})
+		h.mustCheck()
+		h.engine.RemoveContainer("last")
+		h.engine.Restart()
+		if _, err := h.check(h.ctx()); !errors.Is(err, app.ErrImplausible) {
+			t.Errorf("%v, and nothing explains that there is none", err)
+		}
+		h.ahead = 15 * time.Minute
+		h.mustCheck()
 	})
 }
