@@ -62,20 +62,21 @@ type Pass struct {
 	Unseen error
 }
 
-// Check looks, remembers and plans. It changes nothing but the journal; where
-// that can not be written, it goes on with what it saw. Of what goes or waits it
-// asks whether it can be pulled again.
+// Check looks, remembers what it saw and plans. It changes nothing but the
+// journal; where that can not be written, it goes on with what it saw. Its pins
+// are a question, and are not remembered.
 func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
-	pass, err := check(ctx, e, s, req)
+	pass, err := check(ctx, e, s, req, false)
 	if err != nil {
 		return nil, err
 	}
-	e.Identify(ctx, pass.Plan.Candidates())
+	e.Identify(ctx, pass.Plan.Candidates()) // whether it can be pulled again
 	return pass, nil
 }
 
-func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
-	pass, err := look(ctx, e, s, req)
+// check is Check; binding pins are those that the host has from now on.
+func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request, binding bool) (*Pass, error) {
+	pass, err := look(ctx, e, s, req, binding)
 	if err != nil {
 		return nil, err
 	}
