@@ -31,8 +31,11 @@ func TestWhatCanBePulledAgain(t *testing.T) {
 		{"containerd", fakeengine.Options{Store: engine.Containerd}, nil, again{digest(pulled), false}, again{nil, false}},
 		{"older containerd", fakeengine.Options{Store: engine.Containerd, API: "1.52"}, nil, again{digest(pulled), true}, again{digest(loaded), true}},
 		{
-			"containerd that fails", fakeengine.Options{Store: engine.Containerd}, &fakeengine.Fault{Status: 500, Message: "broken"},
-			again{digest(pulled), true}, again{digest(loaded), true},
+			"containerd that fails",
+			fakeengine.Options{Store: engine.Containerd},
+			&fakeengine.Fault{Status: 500, Message: "broken"},
+			again{digest(pulled), true},
+			again{digest(loaded), true},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
