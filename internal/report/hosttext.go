@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -62,6 +63,8 @@ func (p *page) hostSummary(plan *retention.Plan) {
 	case t.Images == 0:
 		p.prose("%s: there are no images.", p.paint(green, "Nothing can be reclaimed"))
 		return
+	case t.Delete == 0 && slices.ContainsFunc(plan.Decisions, isWaiting):
+		p.prose("%s: %s.", p.paint(bold, "Nothing can go yet"), allWaiting(plan))
 	case t.Delete == 0:
 		p.prose("%s of %s in %s.", p.paint(green, "Nothing can be reclaimed"), Size(t.Bytes), Count(t.Images, "image"))
 	default:
@@ -190,10 +193,16 @@ func (p *page) perhapsLost(head string, titles []string, why string) {
 // hostRepositories has one line for each pinned repository: what is kept in it
 // as a pin and as one step back.
 func (p *page) hostRepositories(plan *retention.Plan) {
-	t := &table{columns: []column{{"GO", false}, {"PINNED", false}, {"ONE STEP BACK", false}, {"REPOSITORY", false}}}
+	t := &table{columns: []column{{"GO", false}, {"LATER", true}, {"PINNED", false}, {"ONE STEP BACK", false}, {"REPOSITORY", false}}}
+	later := 0
 	for i := range plan.Repositories {
 		r := &plan.Repositories[i]
-		t.add(fmt.Sprintf("%d of %d", r.Delete, r.Images), orDash(pinned(r.Pins)), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
+		later += r.Candidates - r.Delete
+		t.add(fmt.Sprintf("%d of %d", r.Delete, r.Images), strconv.Itoa(r.Candidates-r.Delete),
+			orDash(pinned(r.Pins)), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
+	}
+	if later == 0 {
+		t.drop(1)
 	}
 	if len(t.rows) > 0 {
 		p.gap()
