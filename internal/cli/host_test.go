@@ -81,6 +81,7 @@ func TestHostMistakes(t *testing.T) {
 		want string
 	}{
 		{"no pins", []string{"run", "--yes"}, 10, "give --pin, --pins-from or --compose, or --pin-running for what runs now (ebb-host check shows what that would do)\n"},
+		{"pins with a mistake to watch by", []string{"watch", "--pins-from", "host_test.go"}, 2, "host_test.go:1: image name"},
 		{"no pins to watch by", []string{"watch"}, 10, "(ebb-host check shows"},
 		{"nobody to ask", []string{"run", "--pin-running"}, 2, "there is no terminal on which to ask: say --yes"},
 		{"a pin without a version", []string{"check", "--pin", "traefik"}, 2, `--pin: image name "traefik": which version is meant?`},

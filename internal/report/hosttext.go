@@ -199,7 +199,7 @@ func (p *page) hostRepositories(plan *retention.Plan) {
 		r := &plan.Repositories[i]
 		later += r.Candidates - r.Delete
 		t.add(fmt.Sprintf("%d of %d", r.Delete, r.Images), strconv.Itoa(r.Candidates-r.Delete),
-			orDash(pinned(r.Pins)), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
+			orDash(endings(pin.Names(r.Pins))), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
 	}
 	if later == 0 {
 		t.drop(1)
@@ -210,16 +210,18 @@ func (p *page) hostRepositories(plan *retention.Plan) {
 	}
 }
 
-func pinned(pins []pin.Pin) string {
-	var names []image.Name
-	for _, p := range pins {
-		names = append(names, p.Name)
+// endings are a few names of one repository without it.
+func endings(names []image.Name) string {
+	const few = 2
+	texts := Endings(names)
+	if len(texts) > few {
+		return fmt.Sprintf("%s and %d more", texts[0], len(texts)-1)
 	}
-	return endings(names)
+	return strings.Join(texts, ", ")
 }
 
-// endings are names of one repository without it, each once.
-func endings(names []image.Name) string {
+// Endings are names of one repository without it, each once.
+func Endings(names []image.Name) []string {
 	var texts []string
 	for _, n := range names {
 		text := n.Tag
@@ -230,11 +232,7 @@ func endings(names []image.Name) string {
 			texts = append(texts, text)
 		}
 	}
-	const few = 2
-	if len(texts) > few {
-		return fmt.Sprintf("%s and %d more", texts[0], len(texts)-1)
-	}
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 // hostStays lists what stays of the pinned repositories, when asked.

@@ -3,11 +3,11 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
 	execute "github.com/ebb-io/ebb/internal/execute/host"
-	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/retention"
 	"github.com/ebb-io/ebb/internal/store/docker"
 )
@@ -68,16 +68,7 @@ func (p *Pass) unchanged(event engine.Event) bool {
 	for i := range p.Snapshot.Images {
 		img := &p.Snapshot.Images[i]
 		seen, was := p.Before.Images[img.ID].Names[event.Name.String()]
-		if was && seen.Before(event.At) && hasName(img, event.Name) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasName(img *engine.Image, name image.Name) bool {
-	for _, n := range img.Names {
-		if n == name {
+		if was && seen.Before(event.At) && slices.Contains(img.Names, event.Name) {
 			return true
 		}
 	}

@@ -111,11 +111,15 @@ func errNoImage(p *retention.Plan, query string) error {
 			names = append(names, n.Familiar(), image.FamiliarRepository(n.Repository))
 		}
 	}
+	return cli.Usagef("engine %s holds no image %q%s", cmp.Or(p.Engine.Name, p.Engine.Host), query, didYouMean(query, names, 3))
+}
+
+// didYouMean asks of names that differ in at most so many letters.
+func didYouMean(query string, names []string, most int) string {
 	slices.Sort(names)
-	near := cli.Nearest(query, slices.Compact(names), 3)
-	hint := ""
-	if len(near) > 0 {
-		hint = fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
+	near := cli.Nearest(query, slices.Compact(names), most)
+	if len(near) == 0 {
+		return ""
 	}
-	return cli.Usagef("engine %s holds no image %q%s", cmp.Or(p.Engine.Name, p.Engine.Host), query, hint)
+	return fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 }

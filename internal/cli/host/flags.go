@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ebb-io/ebb/internal/cli"
-	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/source/pins"
 )
 
 // engineFlags say which engine is meant, and where Ebb remembers what it saw.
@@ -84,14 +84,8 @@ func (n number) Set(s string) (err error) {
 	return err
 }
 
-// checkPin wants a name that says which version is meant.
+// checkPin is the error of a pin that is none.
 func checkPin(s string) error {
-	name, err := image.ParseName(s)
-	if err != nil {
-		return err
-	}
-	if name.Tag == "" && !name.Digested {
-		return errNoVersion(s)
-	}
-	return nil
+	_, err := pins.Parse(s)
+	return err
 }

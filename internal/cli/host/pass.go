@@ -69,7 +69,7 @@ func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
 		r := &result.Plan.Repositories[i]
 		l := lost[r.Name]
 		attrs := []any{
-			"repository", image.FamiliarRepository(r.Name), "images", r.Images, "pins", pinTexts(r.Pins), "previous", tagTexts(r.Previous),
+			"repository", image.FamiliarRepository(r.Name), "images", r.Images, "pins", endings(pin.Names(r.Pins)), "previous", endings(r.Previous),
 			"candidates", r.Candidates, "deleted", l.images, "kept", r.Images - l.images, "bytes", l.bytes,
 		}
 		if r.Skipped != nil {
@@ -106,24 +106,7 @@ func lostBy(result *app.Result) map[string]loss {
 	return lost
 }
 
-func pinTexts(pins []pin.Pin) string {
-	var names []image.Name
-	for _, p := range pins {
-		names = append(names, p.Name)
-	}
-	return tagTexts(names)
-}
-
-// tagTexts are names of one repository without it.
-func tagTexts(names []image.Name) string {
-	texts := make([]string, len(names))
-	for i, n := range names {
-		if texts[i] = n.Tag; n.Tag == "" {
-			texts[i] = n.Digest.Short()
-		}
-	}
-	return strings.Join(texts, ",")
-}
+func endings(names []image.Name) string { return strings.Join(report.Endings(names), ",") }
 
 // passed is how a pass ended, in the words of metrics.
 func passed(result *app.Result, err error) string {

@@ -26,7 +26,7 @@ import (
 func Args(refs []string, from string) (pin.Set, error) {
 	var s pin.Set
 	for _, ref := range refs {
-		name, err := parse(ref)
+		name, err := Parse(ref)
 		if err != nil {
 			return pin.Set{}, fmt.Errorf("%s: %w", from, err)
 		}
@@ -35,8 +35,9 @@ func Args(refs []string, from string) (pin.Set, error) {
 	return s, nil
 }
 
-// parse reads a pin that a person wrote.
-func parse(ref string) (image.Name, error) {
+// Parse reads a pin that a person wrote: a name that says which version is
+// meant.
+func Parse(ref string) (image.Name, error) {
 	name, err := image.ParseName(ref)
 	if err != nil {
 		return image.Name{}, err
@@ -56,7 +57,7 @@ func File(path string) (pin.Set, error) {
 	}
 	content, err := readFile(path)
 	if err != nil {
-		return pin.Set{}, fmt.Errorf("pins: %w", err)
+		return pin.Set{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return list(content, path)
 }
@@ -69,7 +70,7 @@ func list(content []byte, path string) (pin.Set, error) {
 		if ref == "" {
 			continue
 		}
-		name, err := parse(ref)
+		name, err := Parse(ref)
 		if err != nil {
 			return pin.Set{}, fmt.Errorf("%s:%d: %w", path, number, err)
 		}
