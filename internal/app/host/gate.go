@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -47,16 +48,26 @@ func (g *gate) quiet(ctx context.Context, span time.Duration, pass *Pass, now ti
 	if err != nil {
 		return err
 	}
-	for _, event := range events {
+	for _, event := range slices.Backward(events) { // the last one counts
 		if event.Brings() && !pass.unchanged(event) {
-			return fmt.Errorf("%w: %s %s at %s, and --quiet-for %s asks for more", ErrBusy,
-				event.Action, event.Name.Familiar(), event.At.Format(time.TimeOnly), span)
+			return notYet(event, span)
 		}
 	}
 	if !complete {
 		return fmt.Errorf("%w: the engine does not remember all of the last %s", ErrBusy, span)
 	}
 	return nil
+}
+
+// notYet says what the engine was busy with, and from when on it was not for long
+// enough.
+func notYet(last engine.Event, span time.Duration) error {
+	const layout = "2006-01-02 15:04:05 UTC"
+	at, what := last.At.UTC(), strings.TrimSpace(last.Action+" "+last.Name.Familiar())
+	if last.Type == engine.OfBuilder {
+		what = "a build"
+	}
+	return fmt.Errorf("%w until %s (%s): not quiet for long enough before %s", ErrBusy, at.Format(layout), what, at.Add(span).Format(layout))
 }
 
 // unchanged tells whether an event's name is the image that it was before: a

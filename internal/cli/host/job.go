@@ -51,6 +51,9 @@ func newJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err := configure(a, cmd); err != nil {
 		return nil, err
 	}
+	if err := f.check(a); err != nil {
+		return nil, err
+	}
 	j := &job{App: a, where: f.engineFlags, policy: f.policy, quietFor: f.quietFor}
 	j.choices = choices{pin: slices.Clone(f.pin.Items), pinRunning: f.pinRunning}
 	var err error
