@@ -47,7 +47,7 @@ func (f *planFlags) add(a *cli.App, cmd *cobra.Command) {
 
 	f.engineFlags.add(flags)
 	flags.Var(&f.pin, "pin", "an image that this host is meant to run, such as traefik:v3.1.2")
-	flags.Var(&f.pinsFrom, "pins-from", "a file with such images, one a line; # begins a comment")
+	flags.Var(&f.pinsFrom, "pins-from", "a file that lists images to pin, one a line")
 	flags.Var(&f.compose, "compose", "a stack's compose file, whose images are pins; a colon stands between files that are merged")
 	flags.BoolVar(&f.pinRunning, "pin-running", false, "the images of running containers are pins, and those of stacks that are down stay")
 	flags.Var(&f.keep, "keep", "keep images with such a name: * stands for anything within a part of a name, ** for anything")
@@ -57,7 +57,8 @@ func (f *planFlags) add(a *cli.App, cmd *cobra.Command) {
 	flags.Var(cli.Age{Value: &f.policy.UnusedFor}, "unused-for", "keep what was used or pinned within that time")
 	flags.BoolVar(&f.policy.RequireHealthy, "require-healthy", false, "leave a repository alone unless its pinned container runs and is healthy")
 	flags.Var(cli.Age{Value: &f.quietFor}, "quiet-for", "refuse to delete unless nothing was pulled or built for that long")
-	flags.Var(number{&f.policy.MaxDeletes, report.NoLimit}, "max-deletes", "delete at most so many images at once, the oldest versions first, or none for all of them")
+	flags.Var(number{&f.policy.MaxDeletes, report.NoLimit}, "max-deletes", "delete at most so many images at once, the oldest versions first")
+	flags.Lookup("max-deletes").DefValue = "no limit"
 	flags.Var(cli.Share{Value: &f.policy.MaxDeleteShare}, "max-delete-share", "refuse to delete more of all images")
 	for _, name := range []string{"pin", "keep"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeImages(a, &f.engineFlags)) // fails only for a flag that is not there

@@ -23,9 +23,12 @@ func (j *job) next(cmd *cobra.Command, pass *app.Pass) []string {
 	if j.preview {
 		words = append(words, "--pin-running")
 	}
+	if path := j.ConfigPath(); path != "" && !j.Given("config") {
+		words = append(words, "--config "+report.ShellQuote(path))
+	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if j.Given(f.Name) && shapesRun(f.Name) {
+		if (j.Given(f.Name) || j.FromEnvironment(f.Name)) && shapesRun(f.Name) {
 			words = append(words, cli.FlagWords(f)...)
 		}
 	})

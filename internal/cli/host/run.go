@@ -184,7 +184,7 @@ func (r *run) afterwards(o report.HostOutcome, stopped error) string {
 	switch {
 	case errors.Is(stopped, app.ErrStale):
 		return r.Typed(group) + " check -o json makes a new plan."
-	case o.Stopped != "" || len(o.Failed) > 0:
+	case o.Stopped != "" && o.Begun():
 		return "run it again, it goes on where this one stopped."
 	case o.Deleted.Images > 0:
 		return r.Typed(group) + " history shows how to have them again."
