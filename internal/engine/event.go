@@ -10,14 +10,13 @@ import (
 const (
 	OfImage     = "image"
 	OfContainer = "container"
-	OfBuilder   = "builder"
 )
 
 // Event is something that happened in an engine and concerns images: to an
-// image, to a container, or a build.
+// image or to a container. A build shows as the image that it made, if at all.
 type Event struct {
 	At     time.Time
-	Type   string // OfImage, OfContainer or OfBuilder
+	Type   string // OfImage or OfContainer
 	Action string // such as pull, tag, untag, delete, load, import, create
 	// Name is what the event is about, as far as it names an image; zero: it
 	// does not, and any image may be meant.
@@ -29,10 +28,16 @@ type Event struct {
 // another one. A pull that finds nothing new is an event all the same.
 func (e Event) Brings() bool {
 	switch e.Action {
-	case "pull", "tag", "import", "load":
+	case "pull", "tag", "import", "load", "create", "build":
 		return e.Type == OfImage
 	}
-	return e.Type == OfBuilder
+	return false
+}
+
+// Removes tells whether the event's image or container is gone: Podman calls
+// that of both remove.
+func (e Event) Removes() bool {
+	return e.Action == "remove" || e.Action == "delete" && e.Type == OfImage || e.Action == "destroy" && e.Type == OfContainer
 }
 
 // Pull is a pull under way, as a containerd store shows it.

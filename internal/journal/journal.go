@@ -51,7 +51,7 @@ type Pin struct {
 // Stack is compose files that a container's labels name together.
 type Stack struct {
 	engine.Compose
-	LastSeen time.Time `json:"lastSeen"` // in a container's labels
+	LastSeen time.Time `json:"lastSeen"` // in a container's labels, or when its files were last read
 	Images   []string  `json:"images"`   // as the files named them when they were last read
 }
 

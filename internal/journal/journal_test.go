@@ -20,7 +20,7 @@ var names = cmpopts.EquateComparable(image.Name{})
 
 // observe looks at a world some time after now.
 func observe(r journal.Record, w *World, later time.Duration) journal.Record {
-	return r.Observe(&w.Snapshot, w.Pins, Now().Add(later))
+	return r.Observe(&w.Snapshot, w.Pins.Stacks, Now().Add(later)).Pinned(&w.Snapshot, w.Pins.Pins, Now().Add(later))
 }
 
 func TestFirstSeen(t *testing.T) {
@@ -170,7 +170,14 @@ func TestStacks(t *testing.T) {
 	if again := observe(r, up, Day).Stacks[web.Key()]; len(again.Images) != 1 || !again.LastSeen.Equal(Now().Add(Day)) {
 		t.Errorf("%+v: files that can not be read any more keep what they said", again)
 	}
-	for later, want := range map[time.Duration]int{29 * Day: 2, 30 * Day: 0} {
+	readable := New(Tagged("web:1"))
+	readable.Pins.Stacks = []pin.Stack{{Key: web.Key(), Images: []string{"web:1", "web:2"}}}
+	r = observe(r, readable, 40*Day)
+	want = map[string]journal.Stack{web.Key(): {Compose: web, LastSeen: Now().Add(40 * Day), Images: []string{"web:1", "web:2"}}}
+	if diff := cmp.Diff(want, r.Stacks); diff != "" {
+		t.Errorf("a stack that is down stays as long as its files can be read:\n%s", diff)
+	}
+	for later, want := range map[time.Duration]int{40*Day + 29*Day: 1, 40*Day + 30*Day: 0} {
 		if got := observe(r, New(Tagged("web:1")), later); len(got.Stacks) != want {
 			t.Errorf("%s after its containers there are %d stacks, want %d", later, len(got.Stacks), want)
 		}
@@ -198,6 +205,10 @@ func TestObserveLeavesTheOldRecordAlone(t *testing.T) {
 	}
 }
 
+func event(kind, action, id string, later time.Duration) engine.Event {
+	return engine.Event{At: Now().Add(later), Type: kind, Action: action, ID: id}
+}
+
 func TestPlausible(t *testing.T) {
 	full := New(Tagged("web:1"), Container("running", "web:1", "web:1"))
 	for _, test := range []struct {
@@ -206,24 +217,33 @@ func TestPlausible(t *testing.T) {
 		now    *World
 		later  time.Duration
 		want   string
+		// history is what the engine remembers.
+		history []engine.Event
 	}{
-		{"all is there", full, full, 0, ""},
-		{"the first look", nil, New(), 0, ""},
-		{"all images are gone", full, New(Container("running", "web:1", "web:1")), time.Minute, "no image although it had 1"},
-		{"all containers are gone", full, New(Tagged("web:1")), time.Minute, "no container although it had 1"},
-		{"just before it is believed", full, New(), 15*time.Minute - 1, "no image"},
-		{"it is believed", full, New(), 15 * time.Minute, ""},
-		{"there was none", New(Tagged("web:1")), New(Tagged("web:1")), time.Minute, ""},
-		{"a clock that went back", full, New(), -Day, "no image"},
-		{"a last look by a clock that was far ahead", full, New(), -Day - 1, ""},
-		{"a clock that has just begun", full, full, -56 * 366 * Day, "the clock says 1970"},
-		{"a clock that has just begun, and the first look", nil, New(), -56 * 366 * Day, "the clock says 1970"},
+		{"all is there", full, full, 0, "", nil},
+		{"the first look", nil, New(), 0, "", nil},
+		{"all images are gone", full, New(Container("running", "web:1", "web:1")), time.Minute, "no image although it had 1", nil},
+		{"all containers are gone", full, New(Tagged("web:1")), time.Minute, "no container although it had 1", nil},
+		{"just before it is believed", full, New(), 15*time.Minute - 1, "no image", nil},
+		{"it is believed", full, New(), 15 * time.Minute, "", nil},
+		{"there was none", New(Tagged("web:1")), New(Tagged("web:1")), time.Minute, "", nil},
+		{"a clock that went back", full, New(), -Day, "no image", nil},
+		{"a last look by a clock that was far ahead", full, New(), -Day - 1, "", nil},
+		{"a clock that has just begun", full, full, -56 * 366 * Day, "the clock says 1970", nil},
+		{"a clock that has just begun, and the first look", nil, New(), -56 * 366 * Day, "the clock says 1970", nil},
+		{"the container was removed since", full, New(Tagged("web:1")), time.Minute, "", []engine.Event{event("container", "destroy", "c", 0)}},
+		{"as Podman says it", full, New(Tagged("web:1")), time.Minute, "", []engine.Event{event("container", "remove", "c", 0)}},
+		{"both images were deleted since", New(Tagged("web:1", "web:2")), New(), time.Minute, "", []engine.Event{event("image", "delete", "a", 0), event("image", "delete", "b", time.Second)}},
+		{"one of two was, twice", New(Tagged("web:1", "web:2")), New(), time.Minute, "no image", []engine.Event{event("image", "delete", "a", 0), event("image", "delete", "a", time.Second)}},
+		{"it was removed before", full, New(Tagged("web:1")), time.Minute, "no container", []engine.Event{event("container", "destroy", "c", -1)}},
+		{"it only ended", full, New(Tagged("web:1")), time.Minute, "no container", []engine.Event{event("container", "die", "c", 0), event("network", "destroy", "n", 0)}},
+		{"an image was deleted, and no container", full, New(Tagged("web:1")), time.Minute, "no container", []engine.Event{event("image", "delete", "a", 0)}},
 	} {
 		var r journal.Record
 		if test.before != nil {
 			r = observe(r, test.before, 0)
 		}
-		err := r.Plausible(&test.now.Snapshot, Now().Add(test.later))
+		err := r.Plausible(&test.now.Snapshot, test.history, Now().Add(test.later))
 		if got := err != nil; got != (test.want != "") || got && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.reason, err, test.want)
 		}
@@ -257,6 +277,14 @@ func TestDeletionsAreBounded(t *testing.T) {
 	next := r.Deleted(journal.Deletion{Bytes: -1})
 	if got := next.Deletions; len(got) != 10_000 || got[0].Bytes != 3 || got[9_999].Bytes != -1 {
 		t.Errorf("%d, from %d to %d", len(got), got[0].Bytes, got[len(got)-1].Bytes)
+	}
+	both := observe(journal.Record{}, New(Tagged("web:1", "web:2"), Pin("web:1")), 0).Refuse(ID("web:1"), "conflict", Now())
+	left := both.Deleted(journal.Deletion{ID: ID("web:1")})
+	if len(left.Images) != 1 || len(left.Refused) != 0 || len(left.Pins[Name("web:1").String()].Images) != 0 {
+		t.Errorf("%+v: an image that comes back would not be new", left)
+	}
+	if len(both.Images) != 2 || len(both.Refused) != 1 || len(both.Pins[Name("web:1").String()].Images) != 1 {
+		t.Error("a deletion changed an older record")
 	}
 	roomy := journal.Record{Deletions: make([]journal.Deletion, 0, 2)}
 	one, other := roomy.Deleted(journal.Deletion{Bytes: 1}), roomy.Deleted(journal.Deletion{Bytes: 2})

@@ -13,13 +13,14 @@ import (
 
 // How long is remembered what nobody names any more.
 const (
-	forgetStack = 30 * 24 * time.Hour  // compose files
+	forgetStack = 30 * 24 * time.Hour  // compose files that can not be read
 	forgetPin   = 400 * 24 * time.Hour // a pin
 )
 
-// Observe is the record after s was seen with pins; r stays as it was. An image
-// that is gone is forgotten, so that one that comes back is new.
-func (r Record) Observe(s *engine.Snapshot, pins pin.Set, now time.Time) Record {
+// Observe is the record after s was seen, and the stacks that were read; r stays
+// as it was. An image that is gone is forgotten, so that one that comes back is
+// new.
+func (r Record) Observe(s *engine.Snapshot, read []pin.Stack, now time.Time) Record {
 	now = now.UTC()
 	next := Record{
 		Since: r.Since, Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
@@ -36,9 +37,9 @@ func (r Record) Observe(s *engine.Snapshot, pins pin.Set, now time.Time) Record 
 			next.Refused[id] = refusal
 		}
 	}
-	next.used(s, pins, now)
-	next.pinned(r.Pins, s, pins, now)
-	next.composed(r.Stacks, s, pins, now)
+	next.used(s, now)
+	next.remain(r.Pins, now)
+	next.composed(r.Stacks, s, read, now)
 	return next
 }
 
@@ -59,18 +60,20 @@ func (i Image) seen(of *engine.Image, now time.Time) Image {
 	return i
 }
 
-// used notes what somebody needs or pins.
-func (r *Record) used(s *engine.Snapshot, pins pin.Set, now time.Time) {
+// used notes what somebody needs.
+func (r *Record) used(s *engine.Snapshot, now time.Time) {
 	uses := r.Uses(s)
 	for i := range s.Images {
-		img := &s.Images[i]
-		pinned := slices.ContainsFunc(pins.Pins, func(p pin.Pin) bool { return img.Bears(p.Name) })
-		if pinned || uses.Needed(img.ID) {
-			seen := r.Images[img.ID]
-			seen.LastUsed = later(seen.LastUsed, now)
-			r.Images[img.ID] = seen
+		if id := s.Images[i].ID; uses.Needed(id) {
+			r.use(id, now)
 		}
 	}
+}
+
+func (r *Record) use(id image.Digest, now time.Time) {
+	seen := r.Images[id]
+	seen.LastUsed = later(seen.LastUsed, now)
+	r.Images[id] = seen
 }
 
 // believable tells whether a clock that was right can have said a time: none
@@ -88,27 +91,39 @@ func later(t, now time.Time) time.Time {
 	return now
 }
 
-// pinned notes the pins, with the images that they are now.
-func (r *Record) pinned(before map[string]Pin, s *engine.Snapshot, pins pin.Set, now time.Time) {
+// remain keeps former pins, with those of their images that are still there.
+func (r *Record) remain(before map[string]Pin, now time.Time) {
 	for name, p := range before {
 		if now.Sub(p.Last) < forgetPin {
 			r.Pins[name] = Pin{First: p.First, Last: p.Last, Images: r.present(p.Images)}
 		}
 	}
-	for _, p := range pins.Pins {
+}
+
+// Pinned is a record of s after pins were the host's, with the images that they
+// were then.
+func (r Record) Pinned(s *engine.Snapshot, pins []pin.Pin, now time.Time) Record {
+	now = now.UTC()
+	r.Images, r.Pins = maps.Clone(r.Images), maps.Clone(r.Pins)
+	for _, p := range pins {
 		name := p.String()
-		was := r.Pins[name]
-		if was.Images == nil {
-			was = Pin{First: now, Images: map[image.Digest]time.Time{}}
+		was, known := r.Pins[name]
+		if !known {
+			was.First = now
 		}
-		was.Last = later(was.Last, now)
+		was.Last, was.Images = later(was.Last, now), maps.Clone(was.Images)
+		if was.Images == nil {
+			was.Images = map[image.Digest]time.Time{}
+		}
 		for i := range s.Images {
-			if s.Images[i].Bears(p.Name) {
-				was.Images[s.Images[i].ID] = now
+			if id := s.Images[i].ID; s.Images[i].Bears(p.Name) {
+				was.Images[id] = now
+				r.use(id, now)
 			}
 		}
 		r.Pins[name] = was
 	}
+	return r
 }
 
 // present are those of the images that are still there.
@@ -122,42 +137,46 @@ func (r *Record) present(images map[image.Digest]time.Time) map[image.Digest]tim
 	return left
 }
 
-// composed notes the stacks whose files containers name, with the images that
-// these name now where they could be read.
-func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, pins pin.Set, now time.Time) {
+// composed notes the stacks whose files containers name or that could be read,
+// with the images that they name now where they could be.
+func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, read []pin.Stack, now time.Time) {
+	images := map[string][]string{}
+	for _, stack := range read {
+		images[stack.Key] = stack.Images
+	}
 	for key, stack := range before {
-		if now.Sub(stack.LastSeen) < forgetStack {
+		if _, readable := images[key]; readable || now.Sub(stack.LastSeen) < forgetStack {
 			r.Stacks[key] = stack
 		}
 	}
 	for i := range s.Containers {
 		if compose := s.Containers[i].Compose; len(compose.Files) > 0 {
 			key := compose.Key()
-			was := r.Stacks[key]
-			r.Stacks[key] = Stack{Compose: compose, LastSeen: later(was.LastSeen, now), Images: was.Images}
+			r.Stacks[key] = Stack{Compose: compose, LastSeen: later(r.Stacks[key].LastSeen, now), Images: r.Stacks[key].Images}
 		}
 	}
-	for _, read := range pins.Stacks {
-		if stack, ok := r.Stacks[read.Key]; ok {
-			stack.Images = read.Images
-			r.Stacks[read.Key] = stack
+	for key, stack := range r.Stacks {
+		if named, readable := images[key]; readable {
+			stack.LastSeen, stack.Images = later(stack.LastSeen, now), named
+			r.Stacks[key] = stack
 		}
 	}
 }
 
-// believed is how long an engine that shows nothing where it had something is
+// Believed is how long an engine that shows nothing where it had something is
 // not believed: it may not have read its own data yet.
-const believed = 15 * time.Minute
+const Believed = 15 * time.Minute
 
 // Plausible is an error when the clock can not be right, or when the engine
-// shows no image or no container although it had some a moment ago. A snapshot
-// that is not plausible is not observed, so that it is believed when the moment
-// is over. A last look from over a day ahead was by a clock that was wrong.
-func (r *Record) Plausible(s *engine.Snapshot, now time.Time) error {
+// shows no image or no container although it had some a moment ago and tells of
+// fewer that went since. A snapshot that is not plausible is not observed, so
+// that it is believed when the moment is over. A last look from over a day ahead
+// was by a clock that was wrong.
+func (r *Record) Plausible(s *engine.Snapshot, history []engine.Event, now time.Time) error {
 	if !believable(now, now) {
 		return fmt.Errorf("the clock says %s, which can not be: how old anything is can not be told", now.UTC().Format(time.DateOnly))
 	}
-	until := r.Seen.Add(believed)
+	until := r.Seen.Add(Believed)
 	if !now.Before(until) || !believable(r.Seen, now.Add(24*time.Hour)) {
 		return nil
 	}
@@ -165,14 +184,25 @@ func (r *Record) Plausible(s *engine.Snapshot, now time.Time) error {
 		what     string
 		had, has int
 	}{
-		{"image", r.NumImages, len(s.Images)}, {"container", r.NumContainers, len(s.Containers)},
+		{engine.OfImage, r.NumImages, len(s.Images)}, {engine.OfContainer, r.NumContainers, len(s.Containers)},
 	} {
-		if kind.had > 0 && kind.has == 0 {
+		if kind.had > 0 && kind.has == 0 && r.went(kind.what, history) < kind.had {
 			return fmt.Errorf("the engine shows no %s although it had %d at %s: if that is right, it is believed at %s",
 				kind.what, kind.had, r.Seen.Format(time.TimeOnly), until.Format(time.TimeOnly))
 		}
 	}
 	return nil
+}
+
+// went counts what the engine says was removed since the last look.
+func (r *Record) went(kind string, history []engine.Event) int {
+	gone := map[string]bool{}
+	for _, e := range history {
+		if e.Type == kind && e.Removes() && !e.At.Before(r.Seen) {
+			gone[e.ID] = true
+		}
+	}
+	return len(gone)
 }
 
 // Refuse is the record after the engine refused to delete id: it is tried
@@ -192,9 +222,18 @@ func (r Record) Refuse(id image.Digest, why string, now time.Time) Record {
 // maxDeletions bounds the history.
 const maxDeletions = 10_000
 
-// Deleted is the record after a deletion. The last 10,000 are remembered.
+// Deleted is the record after a deletion. The last 10,000 are remembered; of the
+// image itself nothing is, so that one that comes back is new.
 func (r Record) Deleted(d Deletion) Record {
 	all := append(slices.Clone(r.Deletions), d)
 	r.Deletions = all[max(0, len(all)-maxDeletions):]
+	r.Images, r.Refused, r.Pins = maps.Clone(r.Images), maps.Clone(r.Refused), maps.Clone(r.Pins)
+	delete(r.Images, d.ID)
+	delete(r.Refused, d.ID)
+	for name, p := range r.Pins {
+		p.Images = maps.Clone(p.Images)
+		delete(p.Images, d.ID)
+		r.Pins[name] = p
+	}
 	return r
 }

@@ -225,17 +225,24 @@ func TestAPullInARepositoryEndsThePassForIt(t *testing.T) {
 }
 
 // A build may bring anything: it ends the run.
+// built is an image that a build made, without a name.
+const built = "sha256:b111b111b111b111b111b111b111b111b111b111b111b111b111b111b111b111"
+
 func TestABuildEndsTheRun(t *testing.T) {
 	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
 		h := town(t, fakeengine.Options{Store: kind})
 		before := h.engine.Held()
 		h.engine.OnRequest(func(c fakeengine.Call) {
 			if c.Kind == fakeengine.ListServices {
-				h.engine.Emit("builder", "prune", "", nil)
+				h.engine.Emit("image", "create", built, map[string]string{"name": built})
 				hear()
 			}
 		})
-		h.refuses(before, app.ErrBusy)
+		result := h.mustRun()
+		if left := len(result.Outcome.Skipped); left == 0 || left != result.Plan.Totals.Delete {
+			t.Errorf("%d of %d are left alone", left, result.Plan.Totals.Delete)
+		}
+		h.keeps(before)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func start(t fakeengine.TB, opts fakeengine.Options) *host {
 	opts.ID = fmt.Sprintf("TEST-HOST:%d:%d", os.Getpid(), hosts.Add(1))
 	h := &host{t: t, id: opts.ID, engine: fakeengine.Start(t, opts), policy: eager()}
 	h.forget()
-	t.Cleanup(func() { _ = os.Remove(h.state.LockPath(h.id)) })
+	t.Cleanup(func() { _ = os.Remove("/run/lock/ebb-" + strings.ReplaceAll(h.id, ":", "-") + ".lock") })
 	return h
 }
 

@@ -92,18 +92,24 @@ func (g *gate) still(ctx context.Context, step retention.Step) error {
 	created := 0
 	for _, event := range g.changes.Events() {
 		switch {
-		case event.Type == engine.OfBuilder:
-			return fmt.Errorf("%w: an image is being built", ErrBusy)
 		case event.Type == engine.OfContainer:
 			created++
 		case event.Brings() && touches(event, step):
-			return fmt.Errorf("%w: %s %s came in between", execute.ErrSkip, event.Action, event.Name.Familiar())
+			return fmt.Errorf("%w: %s came in between", execute.ErrSkip, told(event))
 		}
 	}
 	if err := g.changes.Err(); err != nil { // after the events: what was missed is none of them
 		return err
 	}
 	return g.needed(ctx, step, created)
+}
+
+// told is an event in words. An image may have come without a name.
+func told(event engine.Event) string {
+	if event.Name.Repository == "" {
+		return event.Action + " of an image without a name"
+	}
+	return event.Action + " " + event.Name.Familiar()
 }
 
 // touches tells whether an event is about a step's repository, or may be.

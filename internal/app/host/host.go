@@ -59,10 +59,16 @@ type Pass struct {
 	Forgot error
 }
 
-// Check looks, remembers and plans. It changes nothing but the journal; where
-// that can not be written, it goes on with what it saw.
+// Check looks, remembers what it saw and plans. It changes nothing but the
+// journal; where that can not be written, it goes on with what it saw. Its pins
+// are a question, and are not remembered.
 func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
-	pass, err := look(ctx, e, s, req)
+	return check(ctx, e, s, req, false)
+}
+
+// check is Check; binding pins are those that the host has from now on.
+func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request, binding bool) (*Pass, error) {
+	pass, err := look(ctx, e, s, req, binding)
 	if err != nil {
 		return nil, err
 	}

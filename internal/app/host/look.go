@@ -4,52 +4,65 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/journal"
 	"github.com/ebb-io/ebb/internal/store/docker"
 	"github.com/ebb-io/ebb/internal/store/state"
 )
 
-// look sees what the engine holds and writes it down.
-func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
+// look sees what the engine holds and writes it down; binding pins as well.
+func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request, binding bool) (*Pass, error) {
 	snapshot, err := e.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &looker{Request: req, ctx: ctx, pass: &Pass{Snapshot: snapshot}}
-	lost, failed := s.Update(ctx, snapshot.Engine.Key(), l.observe)
-	switch {
-	case l.err != nil:
-		return nil, l.err
-	case !l.seen:
-		if _, err := l.observe(journal.Record{}); err != nil { // the journal could not even be read
-			return nil, err
-		}
+	history := explained(ctx, e, snapshot, req)
+	pass, seen := &Pass{Snapshot: snapshot}, false
+	var failed error // the pass's own, which is no fault of the journal
+	observe := func(before journal.Record) (after journal.Record, err error) {
+		seen = true
+		after, failed = pass.observe(ctx, before, history, req, binding)
+		return after, failed
 	}
-	l.pass.Lost, l.pass.Forgot = lost, failed
-	return l.pass, nil
+	lost, forgot := s.Update(ctx, snapshot.Engine.Key(), observe)
+	if !seen { // the journal could not even be read
+		_, _ = observe(journal.Record{})
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	pass.Lost, pass.Forgot = lost, forgot
+	return pass, nil
 }
 
-type looker struct {
-	Request
-	ctx  context.Context //nolint:containedctx // it lives as long as one call
-	pass *Pass
-	seen bool
-	err  error // the pass's own, which is no fault of the journal
+// explained is what happened lately, where that may explain why there is nothing.
+func explained(ctx context.Context, e *docker.Engine, s *engine.Snapshot, req Request) []engine.Event {
+	if len(s.Images) > 0 && len(s.Containers) > 0 {
+		return nil
+	}
+	events, _, err := e.History(ctx, req.Clock().Add(-journal.Believed))
+	if err != nil {
+		return nil // then nothing explains it
+	}
+	return events
 }
 
-// observe adds what is seen to what is remembered.
-func (l *looker) observe(before journal.Record) (journal.Record, error) {
-	l.seen = true
-	now := l.Clock()
-	l.pass.Before = before
-	if err := before.Plausible(l.pass.Snapshot, now); err != nil {
-		l.err = fmt.Errorf("%w: %w", ErrImplausible, err)
-		return before, l.err
+// observe adds what is seen to what is remembered, and returns what to write
+// down of it.
+func (p *Pass) observe(ctx context.Context, before journal.Record, history []engine.Event, req Request, binding bool) (journal.Record, error) {
+	now := req.Clock()
+	p.Before = before
+	if err := before.Plausible(p.Snapshot, history, now); err != nil {
+		return before, fmt.Errorf("%w: %w", ErrImplausible, err)
 	}
-	if l.pass.Pins, l.err = l.Pins(l.ctx, l.pass.Snapshot, &before); l.err != nil {
-		l.err = fmt.Errorf("%w: %w", ErrPins, l.err)
-		return before, l.err
+	var err error
+	if p.Pins, err = req.Pins(ctx, p.Snapshot, &before); err != nil {
+		return before, fmt.Errorf("%w: %w", ErrPins, err)
 	}
-	l.pass.Record = before.Observe(l.pass.Snapshot, l.pass.Pins, now)
-	return l.pass.Record, nil
+	seen := before.Observe(p.Snapshot, p.Pins.Stacks, now)
+	p.Record = seen.Pinned(p.Snapshot, p.Pins.Pins, now)
+	if binding {
+		return p.Record, nil
+	}
+	return seen, nil
 }

@@ -67,7 +67,7 @@ type run struct {
 
 func (r *run) run(ctx context.Context) (*Result, error) {
 	r.result = &Result{StartedAt: r.Clock()}
-	pass, err := r.plan(ctx, r.Named)
+	pass, err := r.plan(ctx, r.Named, r.Approve == nil)
 	if pass == nil {
 		return nil, err
 	}
@@ -85,12 +85,13 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 }
 
 // plan makes the plan, or as much of it as an earlier one names, while nothing is
-// being pulled, and refuses what may not be carried out.
-func (r *run) plan(ctx context.Context, named retention.Named) (*Pass, error) {
+// being pulled, and refuses what may not be carried out. Binding pins are
+// remembered.
+func (r *run) plan(ctx context.Context, named retention.Named, binding bool) (*Pass, error) {
 	if err := r.gate.pulls(ctx); err != nil {
 		return nil, err
 	}
-	pass, err := Check(ctx, r.engine, r.state, r.Request)
+	pass, err := check(ctx, r.engine, r.state, r.Request, binding)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (r *run) approve(ctx context.Context) (err error) {
 	if r.result.Approved, err = r.Approve(r.result.Pass); err != nil || !r.result.Approved {
 		return err
 	}
-	again, err := r.plan(ctx, r.result.Plan.Names())
+	again, err := r.plan(ctx, r.result.Plan.Names(), true)
 	if again != nil {
 		r.result.Pass = again
 	}
@@ -168,7 +169,7 @@ func (r *run) finish() *Result {
 
 // again is what a new look would delete.
 func (r *run) again(ctx context.Context) (retention.Named, error) {
-	pass, err := Check(ctx, r.engine, r.state, r.Request)
+	pass, err := check(ctx, r.engine, r.state, r.Request, true)
 	if err != nil {
 		return nil, err
 	}

@@ -159,8 +159,13 @@ func TestRunningRemembers(t *testing.T) {
 	if diff := cmp.Diff(want, words(set)); diff != "" {
 		t.Error(diff)
 	}
-	if len(set.Stacks) > 0 {
-		t.Errorf("%v: none of them was read for a container", set.Stacks)
+	stacks := []pin.Stack{
+		{Key: "down " + down, Images: []string{"nginx:1", "nginx:2"}},
+		{Key: inDir.Key(), Images: []string{"web:2"}},
+		{Key: withEnv.Key(), Images: []string{"web:1", "web:3"}},
+	}
+	if diff := cmp.Diff(stacks, set.Stacks); diff != "" {
+		t.Errorf("what was read again keeps what it named before as well:\n%s", diff)
 	}
 	if len(set.Warnings) != 1 || !strings.Contains(string(set.Warnings[0]), "and 2 more") {
 		t.Errorf("warnings %q, want one line for all", set.Warnings)

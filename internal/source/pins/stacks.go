@@ -131,5 +131,8 @@ func gone(known journal.Stack, environment map[string]string, left *int) pin.Set
 	if err != nil {
 		return pin.Set{}
 	}
-	return pin.Set{Pins: set.Pins, Skipped: set.Skipped}
+	for i := range set.Stacks { // nobody knows which of both will be started again
+		set.Stacks[i].Images = append(set.Stacks[i].Images, known.Images...)
+	}
+	return pin.Set{Pins: set.Pins, Skipped: set.Skipped, Stacks: set.Stacks}
 }

@@ -162,7 +162,7 @@ func at(m events.Message) time.Time {
 // a container do not.
 func event(m events.Message) (engine.Event, bool) {
 	switch m.Type {
-	case events.ImageEventType, events.ContainerEventType, events.BuilderEventType:
+	case events.ImageEventType, events.ContainerEventType:
 	default:
 		return engine.Event{}, false
 	}

@@ -25,19 +25,18 @@ const everybodys = "/run/lock"
 // again is how long to wait before a lock is tried again.
 const again = 100 * time.Millisecond
 
-// locksOf is where locks lie.
-func locksOf(state string) string {
-	if info, err := os.Stat(everybodys); err == nil && info.IsDir() {
-		return everybodys
+// openEngine opens the file whose flock(2) keeps passes off an engine. Any program
+// may take it. Where this user can make none in everybody's folder it lies in the
+// state folder, which keeps off those who use that.
+func (d *Dir) openEngine(engine string) (*os.File, error) {
+	f, err := openLock(filepath.Join(d.locks, lockName(engine)))
+	if errors.Is(err, errCanNotMake) {
+		return openLock(d.file(lockName(engine)))
 	}
-	return state
+	return f, err
 }
 
-// LockPath is the file whose flock(2) keeps passes off an engine. Any program
-// may take it.
-func (d *Dir) LockPath(engine string) string {
-	return filepath.Join(d.locks, "ebb-"+safe(engine)+".lock")
-}
+func lockName(engine string) string { return "ebb-" + safe(engine) + ".lock" }
 
 // safe makes an engine's ID a part of a file name.
 func safe(id string) string {
@@ -53,7 +52,7 @@ func safe(id string) string {
 
 // Lock takes an engine's lock or returns ErrBusy.
 func (d *Dir) Lock(engine string) (release func() error, err error) {
-	f, err := openLock(d.LockPath(engine))
+	f, err := d.openEngine(engine)
 	if err != nil {
 		return nil, err
 	}
@@ -67,32 +66,37 @@ func (d *Dir) Lock(engine string) (release func() error, err error) {
 // wait. Who inherits the file holds the lock as well, until the last of them has
 // closed it.
 func (d *Dir) Hold(ctx context.Context, engine string, waiting func()) (*os.File, error) {
-	return wait(ctx, d.LockPath(engine), waiting)
+	f, err := d.openEngine(engine)
+	if err != nil {
+		return nil, err
+	}
+	return f, wait(ctx, f, waiting)
 }
 
 // guard keeps two programs from writing the journal at once.
 func (d *Dir) guard(ctx context.Context) (release func(), err error) {
-	f, err := wait(ctx, d.file(guardFile), func() {})
+	f, err := openLock(d.file(guardFile))
+	if err == nil {
+		err = wait(ctx, f, func() {})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-func wait(ctx context.Context, path string, waiting func()) (*os.File, error) {
-	f, err := openLock(path)
-	if err != nil {
-		return nil, err
-	}
+// wait locks a file, or closes it.
+func wait(ctx context.Context, f *os.File, waiting func()) error {
 	for tried := 0; ; tried++ {
-		if err = flock(f); err == nil {
-			return f, nil
+		err := flock(f)
+		if err == nil {
+			return nil
 		}
 		if tried == 0 {
 			waiting()
 		}
 		if !errors.Is(err, ErrBusy) || !pause(ctx) {
-			return nil, errors.Join(err, context.Cause(ctx), f.Close())
+			return errors.Join(err, context.Cause(ctx), f.Close())
 		}
 	}
 }
@@ -119,18 +123,35 @@ func flock(f *os.File) error {
 	return fmt.Errorf("lock %s: %w", f.Name(), err)
 }
 
+// errCanNotMake says that there is no file, and that this user can make none.
+var errCanNotMake = errors.New("it can not be made")
+
 // openLock opens the file of a lock. One that is there is only read: where
 // everybody may write, a system lets nobody create another's file anew.
 func openLock(path string) (*os.File, error) {
 	f, err := openRegular(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = openRegular(path, os.O_CREATE|os.O_EXCL)
-		if errors.Is(err, fs.ErrExist) { // another was faster
-			f, err = openRegular(path, 0)
-		}
+		f, err = makeLock(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
+// makeLock makes a file that every user can lock, whatever the umask.
+func makeLock(path string) (*os.File, error) {
+	f, err := openRegular(path, os.O_CREATE|os.O_EXCL)
+	switch {
+	case errors.Is(err, fs.ErrExist): // another was faster
+		return openRegular(path, 0)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		return nil, fmt.Errorf("%w: %w", errCanNotMake, err)
+	case err != nil:
+		return nil, err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }

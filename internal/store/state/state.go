@@ -50,7 +50,7 @@ type Dir struct {
 
 // Open takes the folder at path, and makes it where there is none.
 func Open(path string) (*Dir, error) {
-	d := &Dir{path: path, locks: locksOf(path)}
+	d := &Dir{path: path, locks: everybodys}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return d, fmt.Errorf("state folder: %w", err)
 	}
