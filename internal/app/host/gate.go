@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -63,11 +62,8 @@ func (g *gate) quiet(ctx context.Context, span time.Duration, pass *Pass, now ti
 // enough.
 func notYet(last engine.Event, span time.Duration) error {
 	const layout = "2006-01-02 15:04:05 UTC"
-	at, what := last.At.UTC(), strings.TrimSpace(last.Action+" "+last.Name.Familiar())
-	if last.Type == engine.OfBuilder {
-		what = "a build"
-	}
-	return fmt.Errorf("%w until %s (%s): not quiet for long enough before %s", ErrBusy, at.Format(layout), what, at.Add(span).Format(layout))
+	at := last.At.UTC()
+	return fmt.Errorf("%w until %s (%s): not quiet for long enough before %s", ErrBusy, at.Format(layout), told(last), at.Add(span).Format(layout))
 }
 
 // unchanged tells whether an event's name is the image that it was before: a
