@@ -2,6 +2,13 @@
 // arguments, from a list in a file, from compose files, and from the
 // containers that run. Everything is read anew at each pass.
 //
+// Compose files are read by a reader of its own and not by compose-go's loader:
+// those that containers' labels name are other people's, so that reading them
+// must have a bound and no network, and a variable without a value must not
+// become empty text, which the loader makes of it. What a variable or an .env
+// file means compose-go's template and dotenv say, and in the tests its loader
+// is the oracle.
+//
 // It refuses to add a tag that nobody wrote (but where the file's own rules
 // do), to take an unset variable for empty text, to read without a bound, to
 // run anything and to speak to a network.
