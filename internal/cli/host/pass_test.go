@@ -106,7 +106,8 @@ func TestPassIsTold(t *testing.T) {
 				"time=2026-12-01T03:30:00.000Z level=INFO msg=pass outcome=done images=3 deleted=1 failed=0 refused=0 changed=0 bytes=100 measured=96 took=1.5s next=2026-12-01T09:30:00Z\n",
 		},
 		{
-			"not begun", &app.Result{Pass: &app.Pass{Plan: &retention.Plan{}}, StartedAt: now, FinishedAt: now}, app.ErrBusy, time.Time{},
+			"not begun", &app.Result{Pass: &app.Pass{Plan: &retention.Plan{}}, StartedAt: now, FinishedAt: now}, app.ErrBusy,
+			time.Time{},
 			"time=2026-12-01T03:30:00.000Z level=ERROR msg=pass outcome=refused images=0 deleted=0 failed=0 refused=0 changed=0 bytes=0 measured=0 took=0s error=" + quoted(app.ErrBusy) + "\n",
 		},
 	} {
