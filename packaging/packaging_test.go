@@ -114,3 +114,25 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchEndsForGood: what starting again would not mend is not started again.
+// The commands' own tests hold when these codes are.
+func TestWatchEndsForGood(t *testing.T) {
+	unit, err := os.ReadFile("systemd/ebb-host.service")
+	if err != nil || !strings.Contains(string(unit), "\nRestart=on-failure\n") || !strings.Contains(string(unit), "\nRestartPreventExitStatus=2 10\n") {
+		t.Errorf("%v\n%s", err, unit)
+	}
+}
+
+// TestBinaryIsIgnored: what the Dockerfile wants beside it is built there, and
+// is nobody's to commit.
+func TestBinaryIsIgnored(t *testing.T) {
+	dockerfile, err := os.ReadFile("docker/Dockerfile")
+	if err != nil || !strings.Contains(string(dockerfile), "-o packaging/docker/ebb-host ") {
+		t.Fatalf("%v\n%s", err, dockerfile)
+	}
+	ignored, err := os.ReadFile("../.gitignore")
+	if err != nil || !strings.Contains(string(ignored), "\n/packaging/docker/ebb-host\n") {
+		t.Errorf("%v\n%s", err, ignored)
+	}
+}

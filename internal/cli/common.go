@@ -35,7 +35,7 @@ func (c *Common) add(flags *pflag.FlagSet) {
 	flags.VarP(&choice{&c.Output, []string{Table, Wide, JSON, YAML, Name}}, "output", "o", "form of the output: table, wide, json, yaml or name")
 	flags.BoolVar(&c.NoHeaders, "no-headers", false, "tables without their first line")
 	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "only data on standard output, only errors on standard error")
-	flags.BoolVarP(&c.Verbose, "verbose", "v", false, "more: what is kept, all warnings, and how many requests a server was sent")
+	flags.BoolVarP(&c.Verbose, "verbose", "v", false, "more: what is kept, all rows of tables and all warnings")
 	flags.Var(&choice{&c.Color, []string{"auto", "always", "never"}}, "color", "colours: auto, always or never")
 }
 

@@ -67,10 +67,15 @@ func code(err error, groups []Group) int {
 	return Fail
 }
 
-// say writes one line to standard error, whatever names are in it.
+// say writes one line to standard error, whatever names are in it; on a terminal
+// it is broken between words.
 func (a *App) say(format string, args ...any) {
 	text := strings.ReplaceAll(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n", "; ")
-	_, _ = fmt.Fprintln(a.Err, report.EscapeLine(text)) // there is nowhere else to complain
+	text = report.EscapeLine(text)
+	if a.Err.Terminal && a.Err.Width != nil {
+		text = strings.Join(report.Wrap(text, a.Err.Width()), "\n")
+	}
+	_, _ = fmt.Fprintln(a.Err, text) // there is nowhere else to complain
 }
 
 // Note tells a person something that is no error.

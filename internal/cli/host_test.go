@@ -2,16 +2,21 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/cli/host"
 	"github.com/ebb-io/ebb/internal/cli/registry"
+	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/testkit/fakeengine"
 )
 
 // hostProgram runs a program with the host's commands in the process.
@@ -81,6 +86,7 @@ func TestHostMistakes(t *testing.T) {
 		want string
 	}{
 		{"no pins", []string{"run", "--yes"}, 10, "give --pin, --pins-from or --compose, or --pin-running for what runs now (ebb-host check shows what that would do)\n"},
+		{"pins with a mistake to watch by", []string{"watch", "--pins-from", "host_test.go"}, 2, "host_test.go:1: image name"},
 		{"no pins to watch by", []string{"watch"}, 10, "(ebb-host check shows"},
 		{"nobody to ask", []string{"run", "--pin-running"}, 2, "there is no terminal on which to ask: say --yes"},
 		{"a pin without a version", []string{"check", "--pin", "traefik"}, 2, `--pin: image name "traefik": which version is meant?`},
@@ -106,6 +112,59 @@ func TestHostMistakes(t *testing.T) {
 				t.Errorf("exit code %d, want %d; said %q, want %q; showed %q", code, test.code, err, test.want, out)
 			}
 		})
+	}
+}
+
+// TestHostSignalAtTheQuestion: nothing has begun, so that nothing is to go on.
+func TestHostSignalAtTheQuestion(t *testing.T) {
+	e := fakeengine.Start(t, fakeengine.Options{Store: engine.GraphDriver})
+	for _, name := range []string{"traefik:v3.1.2", "traefik:v3.1.0", "traefik:v3.0.4"} {
+		e.Pull(name, fakeengine.Made(name))
+	}
+	ctx, end := context.WithCancelCause(t.Context())
+	silent, answer := io.Pipe()
+	defer func() { _ = answer.Close() }()
+	var out, complaints bytes.Buffer
+	code := cli.Main(ctx, cli.EbbHost(), cli.Process{
+		Args: []string{"run", "--pin", "traefik:v3.1.2", "--min-age", "0s", "--state", t.TempDir(), "-H", e.Host()},
+		In:   cli.Input{Reader: silent, Terminal: true}, Out: cli.Output{Writer: &out},
+		Err: cli.Output{Terminal: true, Writer: writer(func(p []byte) (int, error) {
+			if bytes.Contains(p, []byte("Type yes to delete: ")) {
+				end(cli.Interrupted{Signal: syscall.SIGINT})
+			}
+			return complaints.Write(p)
+		})},
+		Env: func(string) (string, bool) { return "", false }, Now: time.Now,
+	}, host.Group())
+	if code != 130 || out.String() != "Nothing was deleted.\n" || !strings.HasSuffix(complaints.String(), "\nebb-host: stopped by signal: interrupt\n") {
+		t.Errorf("exit code %d, showed %q, said %q", code, out.String(), complaints.String())
+	}
+	if len(e.Held()) != 3 {
+		t.Error("something was deleted")
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// TestHostFlagTexts: each can be read alone, and says what there is.
+func TestHostFlagTexts(t *testing.T) {
+	for command, texts := range map[string][]string{
+		"check": {
+			"refuse to delete unless nothing was pulled or built for that long", "at once, the oldest versions first (default no limit)",
+			"a file that lists images to pin, one a line", "more: what is kept, all rows of tables and all warnings",
+		},
+		"watch": {
+			"how often a pass is tried again, before the next one is due (default 12)", "write metrics to FILE, for the textfile collector of",
+		},
+	} {
+		_, out, _ := hostProgram(t, cli.EbbHost(), nil, command, "--help")
+		for _, text := range texts {
+			if !strings.Contains(strings.Join(strings.Fields(out), " "), text) {
+				t.Errorf("the help of %s holds no %q:\n%s", command, text, out)
+			}
+		}
 	}
 }
 

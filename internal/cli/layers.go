@@ -114,6 +114,9 @@ func (a *App) Given(flag string) bool { return a.given[flag] }
 // from, in words; empty: it has its default.
 func (a *App) From(flag string) string { return a.from[flag] }
 
+// FromEnvironment tells whether a flag has its value from the environment.
+func (a *App) FromEnvironment(flag string) bool { return a.from[flag] == EnvName(flag) }
+
 // ConfigPath is the configuration file that was asked for; empty: none.
 func (a *App) ConfigPath() string {
 	if a.Common.Config != "" {

@@ -24,9 +24,9 @@ import (
 // The outcomes of a pass. Only Done and Partial set the last success.
 const (
 	Done    = "done"    // everything that could go is gone
-	Partial = "partial" // some deletions failed, or a limit cut the pass
-	Refused = "refused" // nothing was judged: no pins, a busy host, over a limit
-	Failed  = "failed"  // an error ended it
+	Partial = "partial" // some of it stayed: it changed meanwhile, is over --max-deletes, or one failed after others went
+	Refused = "refused" // it would not begin, or go on: no pins, a view that is not whole, a busy host, over a limit
+	Failed  = "failed"  // an error ended it, or the engine is away
 )
 
 // Metrics are the metrics of one engine's passes.

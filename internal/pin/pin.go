@@ -16,6 +16,15 @@ type Pin struct {
 	Passive bool
 }
 
+// Names are what pins name.
+func Names(pins []Pin) []image.Name {
+	names := make([]image.Name, len(pins))
+	for i, p := range pins {
+		names[i] = p.Name
+	}
+	return names
+}
+
 // Skip is a repository that must be left alone, as a source could not say
 // which image of it is meant.
 type Skip struct {

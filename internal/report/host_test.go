@@ -128,7 +128,7 @@ func must(data []byte, err error) []byte {
 func hostForms() map[string][]byte {
 	pass, o := hostPass(), hostOutcome()
 	p := report.NewHostPlan(pass)
-	explained := report.NewHostExplanation(pass, "traefik:v2.10.7", []*retention.Decision{&pass.Plan.Decisions[4], &pass.Plan.Decisions[3]})
+	explained := report.NewHostExplanation(pass, "traefik:v2.10.7", []*retention.Decision{&pass.Plan.Decisions[4], &pass.Plan.Decisions[3], &pass.Plan.Decisions[0]})
 	next := []string{"Next:", "", "  ebb host run --pin traefik:v3.1.2"}
 	gone := func(id image.Digest) bool { return id == hostID("1") }
 	terminal, wide := report.View{Width: 80}, report.View{Wide: true}
@@ -175,6 +175,31 @@ func TestHostForms(t *testing.T) {
 				t.Errorf("%s differs (-update rewrites it):\n%s", file, diff)
 			}
 		})
+	}
+}
+
+// TestHostHeadline: the first line says it when something goes later.
+func TestHostHeadline(t *testing.T) {
+	image := &engine.Image{ID: hostID("1"), Size: 81, Shared: 0}
+	waits := func(later time.Duration) retention.Decision {
+		return retention.Decision{Image: image, Reasons: why(reason.TooYoung, ""), Until: hostNow.Add(later)}
+	}
+	stays := retention.Decision{Image: image, Reasons: why(reason.InUse, "")}
+	for _, test := range []struct {
+		name      string
+		decisions []retention.Decision
+		want      string
+	}{
+		{"nothing is there", nil, "Nothing can be reclaimed: there are no images."},
+		{"nothing goes", []retention.Decision{stays}, "Nothing can be reclaimed of 162 B in 1 image."},
+		{"one goes later", []retention.Decision{waits(time.Hour), stays}, "Nothing can go yet: 1 image (81 B) can from 14:05 UTC."},
+		{"all at once", []retention.Decision{waits(time.Hour), waits(time.Hour)}, "Nothing can go yet: 2 images (162 B) can from 14:05 UTC."},
+		{"one by one", []retention.Decision{waits(48 * time.Hour), waits(24 * time.Hour)}, "Nothing can go yet: 2 images (162 B) can, the first from 2026-12-02 13:05 UTC."},
+	} {
+		plan := &retention.Plan{Now: hostNow, Decisions: test.decisions, Totals: retention.Totals{Images: len(test.decisions), Bytes: 162}}
+		if plan.Totals.Keep = len(test.decisions); !strings.HasPrefix(string(report.HostPlanText(plan, nil, report.View{})), test.want+"\n") {
+			t.Errorf("%s: want %s\n%s", test.name, test.want, report.HostPlanText(plan, nil, report.View{}))
+		}
 	}
 }
 

@@ -92,7 +92,11 @@ func (p *page) hostExplained(img HostExplained) {
 	if title == "" {
 		title = "untagged, of " + phrase(img.Repository == "", "no repository", image.FamiliarRepository(img.Repository))
 	}
-	p.hanging(p.decision(img.Decision), Escape(title))
+	head := p.decision(img.Decision)
+	if img.Until != nil {
+		head = p.paint(yellow, "waits") + "   " + between
+	}
+	p.hanging(head, Escape(title))
 	p.line("%*s%s", farLeft, "", img.ID)
 	p.reasons(img.Reasons)
 	p.line("%s%s of its own, %s shared with other images", indent, Size(img.Bytes.Exclusive), Size(img.Bytes.Shared))

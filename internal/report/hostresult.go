@@ -52,6 +52,11 @@ type HostOutcome struct {
 	FinishedAt         time.Time
 }
 
+// Begun tells whether anything was tried.
+func (o HostOutcome) Begun() bool {
+	return o.Deleted.Images+len(o.Failed)+len(o.Refused)+len(o.Skipped) > 0
+}
+
 // NewHostResult writes a run down.
 func NewHostResult(p HostPlan, o HostOutcome) HostResult {
 	p.Kind = kindOf(KindResult)

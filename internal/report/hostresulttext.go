@@ -74,12 +74,12 @@ func familiarTexts(names []string) []string {
 
 // hostEnd is the last line: what was done, and what to do next.
 func (p *page) hostEnd(o HostOutcome, next string) string {
-	text := phrase(o.Stopped == "" && len(o.Failed)+len(o.Refused)+len(o.Skipped) == 0, "There was nothing to delete.", "Nothing was deleted.")
+	text := phrase(o.Stopped == "" && !o.Begun(), "There was nothing to delete.", "Nothing was deleted.")
 	if o.Deleted.Images > 0 {
 		text = fmt.Sprintf("%s (%s) deleted in %s: %s by estimate%s.", Count(o.Deleted.Images, "image"), Count(o.Deleted.Names, "name"),
 			took(o.FinishedAt.Sub(o.StartedAt)), p.paint(bold, Size(o.FreedBytes)), measured(o))
 	}
-	if o.Stopped != "" {
+	if o.Stopped != "" && o.Begun() {
 		text += fmt.Sprintf(" %s the run did not come to its end.", p.paint(yellow, "Stopped:"))
 	}
 	if next != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ebb-io/ebb/internal/engine"
@@ -62,6 +63,8 @@ func (p *page) hostSummary(plan *retention.Plan) {
 	case t.Images == 0:
 		p.prose("%s: there are no images.", p.paint(green, "Nothing can be reclaimed"))
 		return
+	case t.Delete == 0 && slices.ContainsFunc(plan.Decisions, isWaiting):
+		p.prose("%s: %s.", p.paint(bold, "Nothing can go yet"), allWaiting(plan))
 	case t.Delete == 0:
 		p.prose("%s of %s in %s.", p.paint(green, "Nothing can be reclaimed"), Size(t.Bytes), Count(t.Images, "image"))
 	default:
@@ -191,10 +194,16 @@ func (p *page) perhapsLost(head string, titles []string, why string) {
 // hostRepositories has one line for each pinned repository: what is kept in it
 // as a pin and as one step back.
 func (p *page) hostRepositories(plan *retention.Plan) {
-	t := &table{columns: []column{{"GO", false}, {"PINNED", false}, {"ONE STEP BACK", false}, {"REPOSITORY", false}}}
+	t := &table{columns: []column{{"GO", false}, {"LATER", true}, {"PINNED", false}, {"ONE STEP BACK", false}, {"REPOSITORY", false}}}
+	later := 0
 	for i := range plan.Repositories {
 		r := &plan.Repositories[i]
-		t.add(fmt.Sprintf("%d of %d", r.Delete, r.Images), orDash(pinned(r.Pins)), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
+		later += r.Candidates - r.Delete
+		t.add(fmt.Sprintf("%d of %d", r.Delete, r.Images), strconv.Itoa(r.Candidates-r.Delete),
+			orDash(endings(pin.Names(r.Pins))), orDash(endings(r.Previous)), image.FamiliarRepository(r.Name))
+	}
+	if later == 0 {
+		t.drop(1)
 	}
 	if len(t.rows) > 0 {
 		p.gap()
@@ -202,16 +211,18 @@ func (p *page) hostRepositories(plan *retention.Plan) {
 	}
 }
 
-func pinned(pins []pin.Pin) string {
-	var names []image.Name
-	for _, p := range pins {
-		names = append(names, p.Name)
+// endings are a few names of one repository without it.
+func endings(names []image.Name) string {
+	const few = 2
+	texts := Endings(names)
+	if len(texts) > few {
+		return fmt.Sprintf("%s and %d more", texts[0], len(texts)-1)
 	}
-	return endings(names)
+	return strings.Join(texts, ", ")
 }
 
-// endings are names of one repository without it, each once.
-func endings(names []image.Name) string {
+// Endings are names of one repository without it, each once.
+func Endings(names []image.Name) []string {
 	var texts []string
 	for _, n := range names {
 		text := n.Tag
@@ -222,11 +233,7 @@ func endings(names []image.Name) string {
 			texts = append(texts, text)
 		}
 	}
-	const few = 2
-	if len(texts) > few {
-		return fmt.Sprintf("%s and %d more", texts[0], len(texts)-1)
-	}
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 // hostStays lists what stays of the pinned repositories, when asked.

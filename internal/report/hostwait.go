@@ -27,14 +27,14 @@ func waits(plan *retention.Plan) []*waiting {
 	groups := map[string]*waiting{}
 	for i := range plan.Decisions {
 		d := &plan.Decisions[i]
-		if d.Delete || d.Until.IsZero() {
+		if !d.Waits() {
 			continue
 		}
 		codes := keeping(d.Reasons)
 		key := fmt.Sprint(codes)
 		w := groups[key]
 		if w == nil {
-			w = &waiting{codes: codes, first: d.Until, last: d.Until}
+			w = &waiting{codes: codes}
 			groups[key] = w
 		}
 		w.add(d)
@@ -44,10 +44,24 @@ func waits(plan *retention.Plan) []*waiting {
 	})
 }
 
+func isWaiting(d retention.Decision) bool { return d.Waits() }
+
+// allWaiting sums it up for the headline.
+func allWaiting(plan *retention.Plan) string {
+	var all waiting
+	for i := range plan.Decisions {
+		if d := &plan.Decisions[i]; d.Waits() {
+			all.add(d)
+		}
+	}
+	return fmt.Sprintf("%s (%s) can%s from %s", Count(all.images, "image"), Size(all.bytes),
+		phrase(all.first.Equal(all.last), "", ", the first"), moment(all.first, plan.Now))
+}
+
 func (w *waiting) add(d *retention.Decision) {
 	w.images++
 	w.bytes += d.Image.Unique()
-	if d.Until.Before(w.first) {
+	if w.first.IsZero() || d.Until.Before(w.first) {
 		w.first = d.Until
 	}
 	if d.Until.After(w.last) {
@@ -108,7 +122,7 @@ func (p *page) postponed(plan *retention.Plan) {
 func waitingTable(plan *retention.Plan) *table {
 	var found []*retention.Decision
 	for _, d := range decided(plan, false) {
-		if !d.Until.IsZero() {
+		if d.Waits() {
 			found = append(found, d)
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -106,6 +107,14 @@ func (t *table) add(cells ...string) {
 		cells[i] = Escape(cells[i])
 	}
 	t.rows = append(t.rows, cells)
+}
+
+// drop takes a column out.
+func (t *table) drop(column int) {
+	t.columns = slices.Delete(t.columns, column, column+1)
+	for i := range t.rows {
+		t.rows[i] = slices.Delete(t.rows[i], column, column+1)
+	}
 }
 
 const between = "  "

@@ -8,6 +8,7 @@ import (
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/pin"
+	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/reason"
 )
 
@@ -158,15 +159,24 @@ func (j *judge) used(img *engine.Image) []reason.Reason {
 // keptByName is the say of --keep.
 func (j *judge) keptByName(img *engine.Image) []reason.Reason {
 	for _, glob := range j.Policy.Keep {
-		for _, n := range append(slices.Clone(img.Names), img.Digests...) {
-			for _, text := range []string{n.String(), n.Familiar(), n.Repository, image.FamiliarRepository(n.Repository)} {
-				if glob.Match(text) {
-					return []reason.Reason{because(reason.KeptByPolicy, "--keep %s matches %s", glob, n.Familiar())}
-				}
-			}
+		if n, ok := Matched(img, glob); ok {
+			return []reason.Reason{because(reason.KeptByPolicy, "--keep %s matches %s", glob, n.Familiar())}
 		}
 	}
 	return nil
+}
+
+// Matched is the name of an image that a pattern of --keep matches: in full or
+// as people write it, whole or without what follows the repository.
+func Matched(img *engine.Image, glob policy.Glob) (name image.Name, ok bool) {
+	for _, n := range slices.Concat(img.Names, img.Digests) {
+		for _, text := range []string{n.String(), n.Familiar(), n.Repository, image.FamiliarRepository(n.Repository)} {
+			if glob.Match(text) {
+				return n, true
+			}
+		}
+	}
+	return image.Name{}, false
 }
 
 // deletes tells whether all that was said of an image lets it go.

@@ -44,6 +44,9 @@ type Decision struct {
 	Postponed bool
 }
 
+// Waits tells whether only time keeps the image.
+func (d *Decision) Waits() bool { return !d.Delete && !d.Until.IsZero() }
+
 // Repository is one that is pinned, or would be if a source could say by what.
 type Repository struct {
 	Name     string // in full

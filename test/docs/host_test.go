@@ -15,6 +15,7 @@ import (
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/cli/host"
 	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/metrics"
 	"github.com/ebb-io/ebb/internal/testkit/fakeengine"
 )
 
@@ -100,7 +101,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestHostCommandsInDocuments(t *testing.T) {
 	for _, document := range []string{"README.md", "docs/host.md"} {
 		b := newBox(t)
-		matches := regexp.MustCompile("(?m)^(ebb(?:-host| host) [a-z].*)$").FindAllStringSubmatch(read(t, document), -1)
+		matches := regexp.MustCompile("(?m)^(?:sudo |docker compose .* run --rm )?(ebb(?:-host| host) [a-z].*)$").FindAllStringSubmatch(read(t, document), -1)
 		if len(matches) < 4 {
 			t.Errorf("%s has only %d commands for a Docker host", document, len(matches))
 		}
@@ -159,6 +160,16 @@ func TestHostFlagsAreExplained(t *testing.T) {
 			if len(strings.TrimSuffix(line, "\n")) > 80 {
 				t.Errorf("longer than 80 columns: %s", line)
 			}
+		}
+	}
+}
+
+// Every way in which a pass can end is explained.
+func TestHostOutcomesAreExplained(t *testing.T) {
+	text := read(t, "docs/host.md")
+	for _, outcome := range []string{metrics.Done, metrics.Partial, metrics.Refused, metrics.Failed} {
+		if !strings.Contains(text, "\n| `"+outcome+"` | ") {
+			t.Errorf("docs/host.md does not explain %s", outcome)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -183,4 +185,32 @@ func TestQuietSinceLongEnough(t *testing.T) {
 	if diff := cmp.Diff(len(townGarbage(engine.GraphDriver, before)), len(lost(before, h.engine.Held()))); diff != "" {
 		t.Errorf("images that went:\n%s", diff)
 	}
+}
+
+// A refusal names the last of what happened, and when it is over.
+func TestQuietFrom(t *testing.T) {
+	var behind atomic.Int64
+	at := time.Now().Add(-time.Hour)
+	h := town(t, fakeengine.Options{Store: engine.GraphDriver, Now: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }})
+	h.engine.Restart()
+	behind.Store(int64(time.Hour))
+	h.engine.Tag("cafe:1", "cafe:2")
+	behind.Store(int64(time.Since(at.Add(20 * time.Minute))))
+	h.engine.Tag("cafe:1", "cafe:3")
+	behind.Store(0)
+	_, err := h.run(t.Context(), quietFor(2*time.Hour))
+	last := at.Add(20 * time.Minute).UTC()
+	want := regexp.MustCompile(`^busy until [0-9-]+ ([0-9:]+) UTC \(tag cafe:3\): not quiet for long enough before [0-9-]+ ([0-9:]+) UTC$`)
+	if !errors.Is(err, app.ErrBusy) {
+		t.Fatal(err)
+	}
+	found := want.FindStringSubmatch(err.Error())
+	if found == nil || !near(found[1], last) || !near(found[2], last.Add(2*time.Hour)) {
+		t.Errorf("%v, want cafe:3 at %s", err, last)
+	}
+}
+
+// near tells whether a time of day is another one, within a second.
+func near(text string, at time.Time) bool {
+	return text == at.Format(time.TimeOnly) || text == at.Add(time.Second).Format(time.TimeOnly)
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
 	execute "github.com/ebb-io/ebb/internal/execute/host"
-	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/retention"
 	"github.com/ebb-io/ebb/internal/store/docker"
 )
@@ -53,16 +53,23 @@ func (g *gate) quiet(ctx context.Context, span time.Duration, pass *Pass, now ti
 	if err != nil {
 		return err
 	}
-	for _, event := range events {
+	for _, event := range slices.Backward(events) { // the last one counts
 		if event.Brings() && !pass.unchanged(event) {
-			return fmt.Errorf("%w: %s %s at %s, and --quiet-for %s asks for more", ErrBusy,
-				event.Action, event.Name.Familiar(), event.At.Format(time.TimeOnly), span)
+			return notYet(event, span)
 		}
 	}
 	if !complete {
 		return fmt.Errorf("%w: the engine does not remember all of the last %s", ErrBusy, span)
 	}
 	return nil
+}
+
+// notYet says what the engine was busy with, and from when on it was not for long
+// enough.
+func notYet(last engine.Event, span time.Duration) error {
+	const layout = "2006-01-02 15:04:05 UTC"
+	at := last.At.UTC()
+	return fmt.Errorf("%w until %s (%s): not quiet for long enough before %s", ErrBusy, at.Format(layout), told(last), at.Add(span).Format(layout))
 }
 
 // unchanged tells whether an event's name is the image that it was before: a
@@ -74,16 +81,7 @@ func (p *Pass) unchanged(event engine.Event) bool {
 	for i := range p.Snapshot.Images {
 		img := &p.Snapshot.Images[i]
 		seen, was := p.Before.Images[img.ID].Names[event.Name.String()]
-		if was && seen.Before(event.At) && hasName(img, event.Name) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasName(img *engine.Image, name image.Name) bool {
-	for _, n := range img.Names {
-		if n == name {
+		if was && seen.Before(event.At) && slices.Contains(img.Names, event.Name) {
 			return true
 		}
 	}

@@ -28,14 +28,15 @@ func TestWatch(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var waited []time.Duration
 			passes := 0
-			host.Watch(ctx, host.Schedule{Every: every, RetryEvery: soon, Retries: tt.retries},
+			schedule := host.Schedule{Every: every, RetryEvery: soon, Retries: tt.retries}
+			host.Watch(ctx,
 				func(_ context.Context, d time.Duration) { waited = append(waited, d) },
-				func(context.Context) bool {
+				func(context.Context) time.Duration {
 					passes++
 					if passes == len(tt.again) {
 						cancel()
 					}
-					return tt.again[passes-1]
+					return schedule.Next(tt.again[passes-1])
 				})
 			if diff := cmp.Diff(tt.want, waited); diff != "" {
 				t.Errorf("%s:\n%s", tt.reason, diff)

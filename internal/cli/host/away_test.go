@@ -1,13 +1,16 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/report"
 )
@@ -19,11 +22,15 @@ func TestEngineIsAway(t *testing.T) {
 	w.Env = func(string) (string, bool) { return "", false }
 	w.Common.Output = cli.JSON
 	w.where = engineFlags{host: "unix://" + filepath.Join(t.TempDir(), "none.sock"), state: t.TempDir()}
-	if again := w.pass(t.Context()); !again {
-		t.Error("it is not tried again")
+	w.schedule = app.Schedule{Every: time.Hour, RetryEvery: time.Minute, Retries: 1}
+	if wait := w.pass(t.Context()); wait != time.Minute {
+		t.Errorf("it is tried again in %s", wait)
 	}
 	if !strings.Contains(stderr.String(), "level=ERROR msg=pass outcome=failed images=0 deleted=0") || !strings.Contains(stderr.String(), "none.sock") {
 		t.Errorf("told %q", stderr)
+	}
+	if next := "next=" + now.Add(time.Minute).Format(time.RFC3339); !strings.Contains(stderr.String(), next) {
+		t.Errorf("told %q, want %s", stderr, next)
 	}
 	if strings.Count(stdout.String(), "\n") != 1 {
 		t.Fatalf("want a result in one line, got %q", stdout)
@@ -37,6 +44,19 @@ func TestEngineIsAway(t *testing.T) {
 	}
 	if data := readFile(t, got); data+"\n" != stdout.String() {
 		t.Errorf("the command got %q", data)
+	}
+}
+
+// TestLastPass: a watch that ends knows of no next one.
+func TestLastPass(t *testing.T) {
+	w, _, stderr := watching(watchFlags{})
+	w.where = engineFlags{host: "unix://" + filepath.Join(t.TempDir(), "none.sock"), state: t.TempDir()}
+	w.Env = func(string) (string, bool) { return "", false }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.pass(ctx)
+	if !strings.Contains(stderr.String(), "msg=pass") || strings.Contains(stderr.String(), "next=") {
+		t.Errorf("told %q", stderr)
 	}
 }
 

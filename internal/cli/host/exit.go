@@ -23,7 +23,10 @@ var errFailed = errors.New("not all could be deleted")
 
 // code is the one place where errors become exit codes; the first that fits.
 func code(err error) (int, bool) {
+	var command notStarted
 	switch {
+	case errors.As(err, &command):
+		return command.code(), true
 	case errors.Is(err, docker.ErrAway), errors.Is(err, docker.ErrIncomplete),
 		errors.Is(err, app.ErrImplausible), errors.Is(err, app.ErrPins), errors.Is(err, app.ErrNoPins):
 		return exitIncomplete, true

@@ -118,13 +118,17 @@ func errNoImage(p *app.Pass, query string) error {
 			names = append(names, n.Familiar(), image.FamiliarRepository(n.Repository))
 		}
 	}
+	return cli.Usagef("%s%s", missing, didYouMean(query, names, 3))
+}
+
+// didYouMean asks of names that differ in at most so many letters.
+func didYouMean(query string, names []string, most int) string {
 	slices.Sort(names)
-	near := cli.Nearest(query, slices.Compact(names), 3)
-	hint := ""
-	if len(near) > 0 {
-		hint = fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
+	near := cli.Nearest(query, slices.Compact(names), most)
+	if len(near) == 0 {
+		return ""
 	}
-	return cli.Usagef("%s%s", missing, hint)
+	return fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 }
 
 // lastDeletion is the last one of an image of that name or digest, or whose ID

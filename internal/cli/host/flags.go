@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ebb-io/ebb/internal/cli"
-	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/source/pins"
 )
 
 // engineFlags say which engine is meant, and where Ebb remembers what it saw.
@@ -47,7 +47,7 @@ func (f *planFlags) add(a *cli.App, cmd *cobra.Command) {
 
 	f.engineFlags.add(flags)
 	flags.Var(&f.pin, "pin", "an image that this host is meant to run, such as traefik:v3.1.2")
-	flags.Var(&f.pinsFrom, "pins-from", "the same from a file, one a line")
+	flags.Var(&f.pinsFrom, "pins-from", "a file that lists images to pin, one a line")
 	flags.Var(&f.compose, "compose", "a stack's compose file, whose images are pins; a colon stands between files that are merged")
 	flags.BoolVar(&f.pinRunning, "pin-running", false, "the images of running containers are pins, and those of stacks that are down stay")
 	flags.Var(&f.keep, "keep", "keep images with such a name: * stands for anything within a part of a name, ** for anything")
@@ -56,8 +56,9 @@ func (f *planFlags) add(a *cli.App, cmd *cobra.Command) {
 	flags.Var(cli.Age{Value: &f.policy.MinAge}, "min-age", "keep what has been here for less")
 	flags.Var(cli.Age{Value: &f.policy.UnusedFor}, "unused-for", "keep what was used or pinned within that time")
 	flags.BoolVar(&f.policy.RequireHealthy, "require-healthy", false, "leave a repository alone unless its pinned container runs and is healthy")
-	flags.Var(cli.Age{Value: &f.quietFor}, "quiet-for", "wait until nothing was pulled or built for that long")
+	flags.Var(cli.Age{Value: &f.quietFor}, "quiet-for", "refuse to delete unless nothing was pulled or built for that long")
 	flags.Var(number{&f.policy.MaxDeletes, report.NoLimit}, "max-deletes", "delete at most so many images at once, the oldest versions first")
+	flags.Lookup("max-deletes").DefValue = "no limit"
 	flags.Var(cli.Share{Value: &f.policy.MaxDeleteShare}, "max-delete-share", "refuse to delete more of all images")
 	for _, name := range []string{"pin", "keep"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeImages(a, &f.engineFlags)) // fails only for a flag that is not there
@@ -84,14 +85,8 @@ func (n number) Set(s string) (err error) {
 	return err
 }
 
-// checkPin wants a name that says which version is meant.
+// checkPin is the error of a pin that is none.
 func checkPin(s string) error {
-	name, err := image.ParseName(s)
-	if err != nil {
-		return err
-	}
-	if name.Tag == "" && !name.Digested {
-		return errNoVersion(s)
-	}
-	return nil
+	_, err := pins.Parse(s)
+	return err
 }

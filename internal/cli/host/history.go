@@ -23,6 +23,9 @@ func historyCommand(a *cli.App) *cobra.Command {
 			if err := configure(a, cmd); err != nil {
 				return err
 			}
+			if err := where.check(a); err != nil {
+				return err
+			}
 			return history(a, cmd, &where, since)
 		},
 	}

@@ -3,7 +3,7 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -33,6 +33,9 @@ streams, gets its signals, and its exit code becomes this one's.`,
 			if err := configure(a, cmd); err != nil {
 				return err
 			}
+			if err := where.check(a); err != nil {
+				return err
+			}
 			return hold(cmd.Context(), a, &where, args)
 		},
 	}
@@ -57,10 +60,25 @@ func start(ctx context.Context, a *cli.App, args []string, lock *os.File) error 
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Cancel = func() error { return forward(ctx, a, cmd.Process) }
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("hold: %w", err)
+		return notStarted{err}
 	}
 	_ = cmd.Wait() // the state says it
 	return ended(cmd.ProcessState)
+}
+
+// notStarted is a command that could not be started.
+type notStarted struct{ error }
+
+func (n notStarted) Error() string { return "hold: " + n.error.Error() }
+
+func (n notStarted) Unwrap() error { return n.error }
+
+// code is the exit code that shells have for it.
+func (n notStarted) code() int {
+	if errors.Is(n, exec.ErrNotFound) || errors.Is(n, fs.ErrNotExist) {
+		return 127
+	}
+	return 126
 }
 
 // hold takes the lock of the engine that is meant.

@@ -42,7 +42,9 @@ func TestHeldCommand(t *testing.T) {
 		{"its streams", []string{"sh", "-c", "cat; echo oops >&2"}, 0, "input", "oops\n"},
 		{"its exit code", []string{"sh", "-c", "exit 42"}, 42, "", ""},
 		{"its signal", []string{"sh", "-c", "kill -9 $$"}, 137, "", ""},
-		{"one that is not there", []string{"/no/such"}, 1, "", "ebb: hold: fork/exec /no/such: no such file or directory\n"},
+		{"one that is not there", []string{"/no/such"}, 127, "", "ebb: hold: fork/exec /no/such: no such file or directory\n"},
+		{"one that is in no folder", []string{"no-such"}, 127, "", "ebb: hold: exec: \"no-such\": executable file not found in $PATH\n"},
+		{"one that can not be executed", []string{"./hold_test.go"}, 126, "", "ebb: hold: fork/exec ./hold_test.go: permission denied\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, err bytes.Buffer

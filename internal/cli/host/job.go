@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,10 +14,12 @@ import (
 	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/journal"
 	"github.com/ebb-io/ebb/internal/pin"
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/retention"
 	"github.com/ebb-io/ebb/internal/source/pins"
 )
 
@@ -48,6 +51,9 @@ func newJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err := configure(a, cmd); err != nil {
 		return nil, err
 	}
+	if err := f.check(a); err != nil {
+		return nil, err
+	}
 	j := &job{App: a, where: f.engineFlags, policy: f.policy, quietFor: f.quietFor}
 	j.choices = choices{pin: slices.Clone(f.pin.Items), pinRunning: f.pinRunning}
 	var err error
@@ -67,7 +73,8 @@ func newJob(a *cli.App, cmd *cobra.Command, f *planFlags) (*job, error) {
 	if err := j.policy.Validate(); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	if _, err := j.namedPins(); err != nil {
+	// A file that can not be read now is the pass's own affair: a watch tries again.
+	if _, err := j.namedPins(); err != nil && !errors.Is(err, pins.ErrRead) {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return j, nil
@@ -185,8 +192,9 @@ func (j *job) warn(p *app.Pass) {
 		}
 		j.Note("warning: %s", text)
 	}
-	for _, glob := range j.policy.Keep {
-		if !matchesAny(glob, p.Snapshot) {
+	for _, glob := range j.policy.Keep { // a slip in it would delete what a person means to keep
+		matched := func(img engine.Image) bool { _, ok := retention.Matched(&img, glob); return ok }
+		if !slices.ContainsFunc(p.Snapshot.Images, matched) {
 			j.Note("warning: --keep %s matches no image", glob)
 		}
 	}
@@ -194,7 +202,7 @@ func (j *job) warn(p *app.Pass) {
 
 // warnings are what a pass has to say beside its plan.
 func warnings(p *app.Pass) []string {
-	var texts []string
+	texts := strangers(p.Plan)
 	if p.Lost != nil {
 		texts = append(texts, "what was remembered is lost, so that every image counts as new: "+oneLine(p.Lost))
 	}
@@ -210,19 +218,24 @@ func warnings(p *app.Pass) []string {
 	return texts
 }
 
-// matchesAny doubts a pattern that matches nothing: a slip in it would delete
-// what a person means to keep.
-func matchesAny(glob policy.Glob, snapshot *engine.Snapshot) bool {
-	for i := range snapshot.Images {
-		for _, n := range snapshot.Images[i].Names {
-			if glob.Match(n.String()) || glob.Match(n.Familiar()) || glob.Match(n.Repository) {
-				return true
-			}
+// strangers doubts a pin of whose repository there is no image at all: it may be
+// a slip, and what was meant would have no pin.
+func strangers(p *retention.Plan) []string {
+	var present, texts []string
+	for i := range p.Decisions {
+		for _, n := range p.Decisions[i].Image.Names {
+			present = append(present, image.FamiliarRepository(n.Repository))
 		}
 	}
-	return false
-}
-
-func errNoVersion(name string) error {
-	return fmt.Errorf("image name %q: which version is meant? Write a tag, such as %s:1.2.3, or a digest", name, name)
+	for i := range p.Repositories {
+		r := &p.Repositories[i]
+		claims := slices.IndexFunc(r.Pins, func(p pin.Pin) bool { return !p.Passive })
+		if r.Images > 0 || r.Skipped == nil || claims < 0 {
+			continue
+		}
+		name := image.FamiliarRepository(r.Name)
+		texts = append(texts, fmt.Sprintf("no image of %s is here, which %s pins%s",
+			name, r.Pins[claims].From, didYouMean(name, present, min(len(name)/3, 3))))
+	}
+	return texts
 }

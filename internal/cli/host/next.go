@@ -10,21 +10,25 @@ import (
 	app "github.com/ebb-io/ebb/internal/app/host"
 	"github.com/ebb-io/ebb/internal/cli"
 	"github.com/ebb-io/ebb/internal/report"
+	"github.com/ebb-io/ebb/internal/retention"
 )
 
 // next is the command that does what a check has shown. Where a limit stands in
 // its way it is told how to pass it, and not written so: that is a decision.
 func (j *job) next(cmd *cobra.Command, pass *app.Pass) []string {
-	if pass.Plan.Totals.Delete == 0 && !waits(pass) {
+	if pass.Plan.Totals.Delete == 0 && !slices.ContainsFunc(pass.Plan.Decisions, func(d retention.Decision) bool { return d.Waits() }) {
 		return nil
 	}
 	words := append(strings.Fields(j.Typed(group)), "run")
 	if j.preview {
 		words = append(words, "--pin-running")
 	}
+	if path := j.ConfigPath(); path != "" && !j.Given("config") {
+		words = append(words, "--config "+report.ShellQuote(path))
+	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if j.Given(f.Name) && shapesRun(f.Name) {
+		if (j.Given(f.Name) || j.FromEnvironment(f.Name)) && shapesRun(f.Name) {
 			words = append(words, cli.FlagWords(f)...)
 		}
 	})
@@ -36,16 +40,6 @@ func (j *job) next(cmd *cobra.Command, pass *app.Pass) []string {
 		lines = append(lines, "", "As it stands that is refused, being over a limit. If the limit is what is wrong,", "add --confirm "+report.ShellQuote(pass.Plan.Engine.Name)+" to it.")
 	}
 	return lines
-}
-
-// waits tells whether only time keeps something.
-func waits(pass *app.Pass) bool {
-	for i := range pass.Plan.Decisions {
-		if d := &pass.Plan.Decisions[i]; !d.Delete && !d.Until.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 // shapesRun tells whether a flag means to a run what it means to a check.

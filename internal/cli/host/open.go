@@ -34,8 +34,21 @@ func (f *engineFlags) open(ctx context.Context, a *cli.App) (*place, error) {
 }
 
 func (f *engineFlags) engine(ctx context.Context, a *cli.App) (*docker.Engine, error) {
+	return docker.Open(ctx, f.options(a))
+}
+
+func (f *engineFlags) options(a *cli.App) docker.Options {
 	home, _ := a.Env("HOME")
-	return docker.Open(ctx, docker.Options{Host: f.host, Context: f.context, Env: a.Env, Home: home})
+	return docker.Options{Host: f.host, Context: f.context, Env: a.Env, Home: home}
+}
+
+// check finds mistakes in them without asking any engine.
+func (f *engineFlags) check(a *cli.App) error {
+	if err := docker.Check(f.options(a)); err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	_, err := f.statePath(a)
+	return err
 }
 
 // close ends the connections. There is nothing to lose with them.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,9 @@ import (
 	"github.com/ebb-io/ebb/internal/store/docker"
 )
 
-// pass is one pass of a watch, and all that is told of it. It says whether to
-// try again soon: where the host is busy, or the engine or the pins can not be
-// read. A limit or a lack of pins does not go by itself.
-func (w *watch) pass(ctx context.Context) (again bool) {
+// pass is one pass of a watch, and all that is told of it. It says how long to
+// wait for the next.
+func (w *watch) pass(ctx context.Context) time.Duration {
 	started := w.Now()
 	result, err := w.try(ctx)
 	if result == nil {
@@ -31,17 +31,28 @@ func (w *watch) pass(ctx context.Context) (again bool) {
 		result.Pass = &app.Pass{Plan: &retention.Plan{Now: started, Policy: w.policy}}
 	}
 	o := outcome(result, err)
-	w.tell(result, o, err)
+	wait := w.schedule.Next(again(result, err))
+	var next time.Time // none when it is about to end
+	if ctx.Err() == nil {
+		next = result.FinishedAt.Add(wait)
+	}
+	w.tell(result, o, err, next)
 	w.observe(result, o, err)
 	line, failed := json.Marshal(report.NewHostResult(report.NewHostPlan(w.document(result.Pass)), o))
 	if failed != nil {
 		w.log.Error("the result can not be written", "error", failed)
-		return false
+		return wait
 	}
 	if w.Common.Output == cli.JSON {
 		_, _ = w.Out.Write(append(line, '\n')) // the stream remembers its failures
 	}
 	w.notify(ctx, line)
+	return wait
+}
+
+// again tells whether to try again soon: where the host is busy, or the engine
+// or the pins can not be read. A limit or a lack of pins does not go by itself.
+func again(result *app.Result, err error) bool {
 	if err == nil {
 		return changed(result) > 0
 	}
@@ -60,7 +71,7 @@ func (w *watch) try(ctx context.Context) (*app.Result, error) {
 
 // tell writes one line for each repository and one for the pass, whatever it
 // did.
-func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
+func (w *watch) tell(result *app.Result, o report.HostOutcome, err error, next time.Time) {
 	for _, text := range warnings(result.Pass) {
 		w.log.Warn(text)
 	}
@@ -69,7 +80,7 @@ func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
 		r := &result.Plan.Repositories[i]
 		l := lost[r.Name]
 		attrs := []any{
-			"repository", image.FamiliarRepository(r.Name), "images", r.Images, "pins", pinTexts(r.Pins), "previous", tagTexts(r.Previous),
+			"repository", image.FamiliarRepository(r.Name), "images", r.Images, "pins", endings(pin.Names(r.Pins)), "previous", endings(r.Previous),
 			"candidates", r.Candidates, "deleted", l.images, "kept", r.Images - l.images, "bytes", l.bytes,
 		}
 		if r.Skipped != nil {
@@ -79,7 +90,10 @@ func (w *watch) tell(result *app.Result, o report.HostOutcome, err error) {
 	}
 	attrs := []any{
 		"outcome", passed(result, err), "images", result.Plan.Totals.Images, "deleted", o.Deleted.Images, "failed", len(o.Failed),
-		"refused", len(o.Refused), "skipped", len(o.Skipped), "bytes", o.FreedBytes, "measured", o.MeasuredFreedBytes, "took", result.FinishedAt.Sub(result.StartedAt).Round(time.Millisecond),
+		"refused", len(o.Refused), "changed", len(o.Skipped), "bytes", o.FreedBytes, "measured", o.MeasuredFreedBytes, "took", result.FinishedAt.Sub(result.StartedAt).Round(time.Millisecond),
+	}
+	if !next.IsZero() {
+		attrs = append(attrs, "next", next.UTC().Format(time.RFC3339))
 	}
 	level := slog.LevelInfo
 	if err != nil {
@@ -106,34 +120,20 @@ func lostBy(result *app.Result) map[string]loss {
 	return lost
 }
 
-func pinTexts(pins []pin.Pin) string {
-	var names []image.Name
-	for _, p := range pins {
-		names = append(names, p.Name)
-	}
-	return tagTexts(names)
-}
-
-// tagTexts are names of one repository without it.
-func tagTexts(names []image.Name) string {
-	texts := make([]string, len(names))
-	for i, n := range names {
-		if texts[i] = n.Tag; n.Tag == "" {
-			texts[i] = n.Digest.Short()
-		}
-	}
-	return strings.Join(texts, ",")
-}
+func endings(names []image.Name) string { return strings.Join(report.Endings(names), ",") }
 
 // passed is how a pass ended, in the words of metrics.
 func passed(result *app.Result, err error) string {
 	_, known := code(err)
+	postponed := slices.ContainsFunc(result.Plan.Decisions, func(d retention.Decision) bool { return d.Postponed })
 	switch {
-	case err != nil && known && !errors.Is(err, docker.ErrAway):
+	case len(result.Outcome.Failed) > 0 && len(result.Outcome.Deleted) > 0:
+		return metrics.Partial
+	case err != nil && known && !errors.Is(err, docker.ErrAway) && len(result.Outcome.Failed) == 0:
 		return metrics.Refused
 	case err != nil:
 		return metrics.Failed
-	case len(result.Outcome.Failed)+changed(result) > 0:
+	case postponed || changed(result) > 0:
 		return metrics.Partial
 	}
 	return metrics.Done

@@ -22,6 +22,7 @@ import (
 	"github.com/ebb-io/ebb/internal/policy"
 	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/retention"
+	"github.com/ebb-io/ebb/internal/store/docker"
 )
 
 var now = time.Date(2026, 12, 1, 3, 30, 0, 0, time.UTC)
@@ -95,23 +96,25 @@ func TestPassIsTold(t *testing.T) {
 		name   string
 		result *app.Result
 		err    error
+		next   time.Time
 		want   string
 	}{
 		{
-			"done", done(), nil,
+			"done", done(), nil, now.Add(6 * time.Hour),
 			"time=2026-12-01T03:30:00.000Z level=WARN msg=\"a warning\"\n" +
 				"time=2026-12-01T03:30:00.000Z level=INFO msg=repository repository=traefik images=2 pins=v3.1.2,sha256:999999999999 previous=v3.1.0 candidates=1 deleted=1 kept=1 bytes=100\n" +
 				"time=2026-12-01T03:30:00.000Z level=INFO msg=repository repository=ghcr.io/example/samba images=1 pins=\"\" previous=\"\" candidates=0 deleted=0 kept=1 bytes=0 skipped=PinMissing why=\"samba:1 is not present\"\n" +
-				"time=2026-12-01T03:30:00.000Z level=INFO msg=pass outcome=done images=3 deleted=1 failed=0 refused=0 skipped=0 bytes=100 measured=96 took=1.5s\n",
+				"time=2026-12-01T03:30:00.000Z level=INFO msg=pass outcome=done images=3 deleted=1 failed=0 refused=0 changed=0 bytes=100 measured=96 took=1.5s next=2026-12-01T09:30:00Z\n",
 		},
 		{
 			"not begun", &app.Result{Pass: &app.Pass{Plan: &retention.Plan{}}, StartedAt: now, FinishedAt: now}, app.ErrBusy,
-			"time=2026-12-01T03:30:00.000Z level=ERROR msg=pass outcome=refused images=0 deleted=0 failed=0 refused=0 skipped=0 bytes=0 measured=0 took=0s error=" + quoted(app.ErrBusy) + "\n",
+			time.Time{},
+			"time=2026-12-01T03:30:00.000Z level=ERROR msg=pass outcome=refused images=0 deleted=0 failed=0 refused=0 changed=0 bytes=0 measured=0 took=0s error=" + quoted(app.ErrBusy) + "\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w, _, stderr := watching(watchFlags{})
-			w.tell(test.result, outcome(test.result, test.err), test.err)
+			w.tell(test.result, outcome(test.result, test.err), test.err, test.next)
 			if stderr.String() != test.want {
 				t.Errorf("told\n%s\nwant\n%s", stderr, test.want)
 			}
@@ -127,8 +130,13 @@ func quoted(err error) string {
 }
 
 func TestHowAPassEnded(t *testing.T) {
+	broken := errors.New("broken")
 	failed := done()
-	failed.Outcome.Failed = []execute.Failure{{Why: errors.New("broken")}}
+	failed.Outcome.Failed = []execute.Failure{{Why: broken}}
+	first := done()
+	first.Outcome = execute.Outcome{Failed: failed.Outcome.Failed}
+	cut := done()
+	cut.Plan.Decisions[1].Postponed = true
 	moved := done()
 	moved.Outcome.Moved = []execute.Failure{{Why: errors.New("moved")}}
 	for _, test := range []struct {
@@ -138,11 +146,16 @@ func TestHowAPassEnded(t *testing.T) {
 		want   string
 	}{
 		{"all is well", done(), nil, metrics.Done},
-		{"some failed", failed, nil, metrics.Partial},
+		{"one failed after others went", failed, broken, metrics.Partial},
+		{"the first one failed", first, broken, metrics.Failed},
+		{"the engine shows too little for the first one", first, docker.ErrIncomplete, metrics.Failed},
+		{"as many as it may delete", cut, nil, metrics.Partial},
+		{"the view is not whole", done(), docker.ErrIncomplete, metrics.Refused},
+		{"the engine is away", done(), docker.ErrAway, metrics.Failed},
 		{"some changed meanwhile", moved, nil, metrics.Partial},
 		{"busy", done(), app.ErrBusy, metrics.Refused},
 		{"over a limit", done(), app.ErrLimit, metrics.Refused},
-		{"anything else", done(), errors.New("broken"), metrics.Failed},
+		{"anything else", done(), broken, metrics.Failed},
 	} {
 		if got := passed(test.result, test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)

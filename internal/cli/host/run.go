@@ -188,7 +188,7 @@ func (r *run) afterwards(result *app.Result, o report.HostOutcome, stopped error
 	switch {
 	case errors.Is(stopped, app.ErrStale):
 		return r.Typed(group) + " check -o json makes a new plan."
-	case o.Stopped != "" || len(o.Failed) > 0:
+	case o.Stopped != "" && o.Begun():
 		return "run it again, it goes on where this one stopped."
 	case slices.ContainsFunc(result.Outcome.Deleted, func(d execute.Deletion) bool { return len(d.Digests) > 0 }):
 		return r.Typed(group) + " history shows how to have them again."

@@ -58,18 +58,19 @@ minute. When it fails, that is a warning.`,
 func (f *watchFlags) add(flags *pflag.FlagSet) {
 	flags.Var(cli.Age{Value: &f.every}, "every", "from one pass to the next")
 	flags.Var(cli.Age{Value: &f.retryEvery}, "retry-every", "how long to wait before a pass is tried again")
-	flags.Var(number{&f.retries, ""}, "retries", "how often it is, before the next one is waited for")
+	flags.Var(number{&f.retries, ""}, "retries", "how often a pass is tried again, before the next one is due")
 	flags.StringVar(&f.address, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9723, below /metrics")
-	flags.StringVar(&f.textfile, "textfile", "", "write them to `FILE`, for the node exporter")
+	flags.StringVar(&f.textfile, "textfile", "", "write metrics to `FILE`, for the textfile collector of the node exporter")
 	flags.StringVar(&f.notify, "notify", "", "run `COMMAND` after each pass")
 }
 
 // watch is a job that deletes again and again.
 type watch struct {
 	*job
-	flags   *watchFlags
-	log     *slog.Logger
-	metrics *metrics.Metrics
+	flags    *watchFlags
+	schedule app.Schedule
+	log      *slog.Logger
+	metrics  *metrics.Metrics
 }
 
 func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error) {
@@ -87,7 +88,8 @@ func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error)
 	case a.Common.Output == cli.YAML || a.Common.Output == cli.Name:
 		return nil, cli.Usagef("-o %s: a watch writes lines of its log, and with -o json also a Result in one line", a.Common.Output)
 	}
-	return &watch{job: j, flags: flags, log: newLog(a), metrics: metrics.New(a.Version())}, nil
+	schedule := app.Schedule{Every: flags.every, RetryEvery: flags.retryEvery, Retries: flags.retries}
+	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version())}, nil
 }
 
 // newLog writes lines of key=value to standard error, by the program's clock.
@@ -113,7 +115,7 @@ func (w *watch) watch(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	app.Watch(ctx, app.Schedule{Every: w.flags.every, RetryEvery: w.flags.retryEvery, Retries: w.flags.retries}, app.Wait, w.pass)
+	app.Watch(ctx, app.Wait, w.pass)
 	return asked(ctx)
 }
 

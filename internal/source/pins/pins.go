@@ -2,6 +2,13 @@
 // arguments, from a list in a file, from compose files, and from the
 // containers that run. Everything is read anew at each pass.
 //
+// Compose files are read by a reader of its own and not by compose-go's loader:
+// those that containers' labels name are other people's, so that reading them
+// must have a bound and no network, and a variable without a value must not
+// become empty text, which the loader makes of it. What a variable or an .env
+// file means compose-go's template and dotenv say, and in the tests its loader
+// is the oracle.
+//
 // It refuses to add a tag that nobody wrote (but where the file's own rules
 // do), to take an unset variable for empty text, to read without a bound, to
 // run anything and to speak to a network.
@@ -26,7 +33,7 @@ import (
 func Args(refs []string, from string) (pin.Set, error) {
 	var s pin.Set
 	for _, ref := range refs {
-		name, err := parse(ref)
+		name, err := Parse(ref)
 		if err != nil {
 			return pin.Set{}, fmt.Errorf("%s: %w", from, err)
 		}
@@ -35,8 +42,9 @@ func Args(refs []string, from string) (pin.Set, error) {
 	return s, nil
 }
 
-// parse reads a pin that a person wrote.
-func parse(ref string) (image.Name, error) {
+// Parse reads a pin that a person wrote: a name that says which version is
+// meant.
+func Parse(ref string) (image.Name, error) {
 	name, err := image.ParseName(ref)
 	if err != nil {
 		return image.Name{}, err
@@ -56,7 +64,7 @@ func File(path string) (pin.Set, error) {
 	}
 	content, err := readFile(path)
 	if err != nil {
-		return pin.Set{}, fmt.Errorf("pins: %w", err)
+		return pin.Set{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return list(content, path)
 }
@@ -69,7 +77,7 @@ func list(content []byte, path string) (pin.Set, error) {
 		if ref == "" {
 			continue
 		}
-		name, err := parse(ref)
+		name, err := Parse(ref)
 		if err != nil {
 			return pin.Set{}, fmt.Errorf("%s:%d: %w", path, number, err)
 		}

@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,9 +187,52 @@ func FuzzFile(f *testing.F) {
 			if p.Tag == "" && !p.Digested || p.Repository == "" {
 				t.Fatalf("%q: %+v", content, p)
 			}
-			if again, err := parse(p.String()); err != nil || again != p.Name {
+			if again, err := Parse(p.String()); err != nil || again != p.Name {
 				t.Fatalf("%s came back as %v, %v", p, again, err)
 			}
 		}
 	})
+}
+
+// TestFileThatCanNotBeRead is told apart from one with a mistake in it, and
+// named once.
+func TestFileThatCanNotBeRead(t *testing.T) {
+	dir := write(t, map[string]string{
+		"include.yaml": "include: [none.yaml]\n", "extends.yaml": "services: {a: {extends: {file: none.yaml, service: a}}}\n",
+		"variables.yaml": "include: [{path: a.yaml, env_file: none.env}]\n", "a.yaml": "services: {a: {image: \"a:1\"}}\n",
+		"bad.yaml": "services: [", "bad.txt": "a\n",
+	})
+	file := func(name string) error { _, err := File(filepath.Join(dir, name)); return err }
+	compose := func(names ...string) error {
+		for i := range names {
+			names[i] = filepath.Join(dir, names[i])
+		}
+		_, err := Compose(Stack{Files: names})
+		return err
+	}
+	for _, test := range []struct {
+		err    error
+		unread bool
+		want   string
+	}{
+		{file("none.txt"), true, "DIR/none.txt: no such file or directory"},
+		{file("a.yaml/none.txt"), true, "DIR/a.yaml/none.txt: not a directory"},
+		{compose("none.yaml"), true, "compose file DIR/none.yaml: no such file or directory"},
+		{compose("a.yaml", "none.yaml"), true, "compose file DIR/a.yaml,DIR/none.yaml: DIR/none.yaml: no such file or directory"},
+		{compose("include.yaml"), true, "compose file DIR/include.yaml: include: DIR/none.yaml: no such file or directory"},
+		{compose("extends.yaml"), true, "compose file DIR/extends.yaml: services a: extends: none.yaml: no such file or directory"},
+		{compose("variables.yaml"), true, "compose file DIR/variables.yaml: include: DIR/none.env: no such file or directory"},
+		{file("bad.txt"), false, "DIR/bad.txt:1: image name"},
+		{file("/"), false, "DIR: not a regular file"},
+		{compose("bad.yaml"), false, "compose file DIR/bad.yaml: yaml: "},
+	} {
+		if test.err == nil {
+			t.Errorf("want %s", test.want)
+			continue
+		}
+		text := strings.ReplaceAll(test.err.Error(), dir, "DIR")
+		if errors.Is(test.err, ErrRead) != test.unread || !strings.HasPrefix(text, test.want) || test.unread && text != test.want {
+			t.Errorf("%s (unread: %v), want %s (%v)", text, !test.unread, test.want, test.unread)
+		}
+	}
 }

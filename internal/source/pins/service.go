@@ -152,7 +152,7 @@ func (r *reader) baseFrom(b bases, file, name string) (service, error) {
 	path := absolute(b.in.dir, file)
 	documents, err := r.documents(path)
 	if err != nil {
-		return service{}, err
+		return service{}, fmt.Errorf("%s: %w", file, err)
 	}
 	inner := scope{dir: filepath.Dir(path), variables: b.in.variables, within: append(slices.Clone(b.in.within), path)}
 	nodes := map[string]*yaml.Node{}

@@ -78,10 +78,19 @@ func (r *reader) layered(in scope, files []string) (services, error) {
 	all := services{}
 	for _, file := range files {
 		if err := r.file(in, absolute(in.dir, file), all); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, in.of(files, file, err)
 		}
 	}
 	return all, nil
+}
+
+// of says in which of several files something is wrong. A stack of one file is
+// called by its name already.
+func (in scope) of(files []string, file string, err error) error {
+	if len(files) == 1 && len(in.within) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 // file reads a file's documents over what is there.
@@ -225,16 +234,16 @@ func (r *reader) project(s Stack, variables map[string]string) (string, error) {
 	for _, file := range s.Files {
 		documents, err := r.documents(absolute(s.dir(), file))
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", file, err)
+			return "", scope{}.of(s.Files, file, err)
 		}
 		for _, document := range documents {
 			top, err := r.mapping(document)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", file, err)
+				return "", scope{}.of(s.Files, file, err)
 			}
 			name, err := text(top["name"], variables)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", file, err)
+				return "", scope{}.of(s.Files, file, err)
 			}
 			if name != "" {
 				said = name

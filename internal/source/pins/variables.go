@@ -77,7 +77,7 @@ func (r *reader) environment(passed map[string]string, dir string, files []strin
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		found, err := dotenv.ParseWithLookup(bytes.NewReader(content), inEnvFile(string(content), passed, own))
 		if err != nil {

@@ -10,8 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -62,16 +64,9 @@ type Engine struct {
 // Open finds the engine, agrees on a version of its API and asks it who it is.
 // An engine that can not be talked with is ErrAway.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
-	if opts.Env == nil {
-		opts.Env = func(string) (string, bool) { return "", false }
-	}
-	at, err := find(opts)
+	at, api, err := choose(opts)
 	if err != nil {
 		return nil, err
-	}
-	api, err := newClient(at, opts)
-	if err != nil {
-		return nil, fmt.Errorf("docker engine %s: %w", at.host, err)
 	}
 	e := &Engine{api: api, local: strings.HasPrefix(at.host, "unix://"), now: time.Now}
 	e.what.Host = at.host
@@ -79,9 +74,55 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	defer cancel()
 	if err := e.meet(ctx); err != nil {
 		_ = api.Close()
-		return nil, fmt.Errorf("docker engine %s: %w: %w", at.host, ErrAway, err)
+		return nil, fmt.Errorf("docker engine %s: %w: %w", at.host, ErrAway, advise(at.host, err))
 	}
 	return e, nil
+}
+
+// Check is why no engine can be chosen, whether one answers or not: a mistake
+// in the options or in what they lead to.
+func Check(opts Options) error {
+	_, api, err := choose(opts)
+	if err != nil {
+		return err
+	}
+	return api.Close()
+}
+
+func choose(opts Options) (endpoint, *client.Client, error) {
+	if opts.Env == nil {
+		opts.Env = func(string) (string, bool) { return "", false }
+	}
+	at, err := find(opts)
+	if err != nil {
+		return endpoint{}, nil, err
+	}
+	api, err := newClient(at, opts)
+	if err != nil {
+		return endpoint{}, nil, fmt.Errorf("docker engine %s: %w", at.host, err)
+	}
+	return at, api, nil
+}
+
+// advise says of a socket that can not be reached what to do.
+func advise(host string, err error) error {
+	path, ok := strings.CutPrefix(host, "unix://")
+	if !ok || !client.IsErrConnectionFailed(err) {
+		return err
+	}
+	conn, dialled := net.DialTimeout("unix", path, time.Second)
+	if dialled == nil {
+		return errors.Join(err, conn.Close())
+	}
+	switch {
+	case errors.Is(dialled, syscall.EACCES):
+		return fmt.Errorf("%w: use sudo, or join the group docker", syscall.EACCES)
+	case errors.Is(dialled, syscall.ENOENT):
+		return fmt.Errorf("%w: is Docker running? Else name its address with -H or DOCKER_HOST", syscall.ENOENT)
+	case errors.Is(dialled, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w: is Docker running?", syscall.ECONNREFUSED)
+	}
+	return err
 }
 
 // Close closes the connections.
