@@ -22,16 +22,18 @@ type Event struct {
 	// does not, and any image may be meant.
 	Name image.Name
 	ID   string // of the image or the container, as the engine wrote it
+	From string // what a container was made from, as it was written
 }
 
 // Brings tells whether the event may have brought an image, or given a name to
-// another one. A pull that finds nothing new is an event all the same.
+// another one. A pull that finds nothing new is an event all the same; what is
+// not known to bring nothing does.
 func (e Event) Brings() bool {
 	switch e.Action {
-	case "pull", "tag", "import", "load", "create", "build":
-		return e.Type == OfImage
+	case "untag", "delete", "remove", "push", "save", "mount", "unmount", "prune":
+		return false
 	}
-	return false
+	return e.Type == OfImage
 }
 
 // Removes tells whether the event's image or container is gone: Podman calls

@@ -48,7 +48,7 @@ func (u *Uses) addContainer(c *Container) {
 		u.addDigest(c.Manifest, User{Who: c.Label()})
 	}
 	if c.From != "" {
-		u.addName(c.From, User{c.Label(), "was made from this name"})
+		u.AddName(c.From, User{c.Label(), "was made from this name"})
 	}
 	for _, ref := range c.Mounts {
 		u.addReference(ref, User{c.Label(), "mounts it"})
@@ -74,15 +74,15 @@ func (u *Uses) Of(id image.Digest) []User {
 
 // addReference is for what is needed by a text alone.
 func (u *Uses) addReference(ref string, by User) {
-	if !u.addName(ref, by) {
+	if !u.AddName(ref, by) {
 		u.Unreadable = append(u.Unreadable, User{by.Who, fmt.Sprintf("names %q, which can not be read", ref)})
 	}
 }
 
-// addName finds what a text may mean: an ID, the beginning of one, or a name.
-// Where it may be several it is all of them. It is false for a text that is
-// none of these.
-func (u *Uses) addName(ref string, by User) bool {
+// AddName notes one more who needs what a text may mean: an ID, the beginning of
+// one, or a name. Where it may be several it is all of them. It is false for a
+// text that is none of these.
+func (u *Uses) AddName(ref string, by User) bool {
 	if id, err := image.ParseDigest(ref); err == nil {
 		u.addDigest(id, by)
 		return true

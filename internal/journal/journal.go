@@ -28,6 +28,8 @@ type Record struct {
 	Stacks        map[string]Stack         `json:"stacks"` // by their compose keys
 	Refused       map[image.Digest]Refusal `json:"refused"`
 	Deletions     []Deletion               `json:"deletions"` // in order of time
+	// Pending is a deletion that was begun, and not yet said to be done.
+	Pending *Deletion `json:"pending,omitempty"`
 }
 
 // Image is what is remembered of an image.
@@ -65,7 +67,7 @@ type Refusal struct {
 
 // Deletion is an image that Ebb deleted.
 type Deletion struct {
-	At         time.Time    `json:"at"`
+	At         time.Time    `json:"at"` // when it began
 	ID         image.Digest `json:"id"`
 	Repository string       `json:"repository"` // in full
 	Names      []string     `json:"names"`      // in full

@@ -20,7 +20,7 @@ var names = cmpopts.EquateComparable(image.Name{})
 
 // observe looks at a world some time after now.
 func observe(r journal.Record, w *World, later time.Duration) journal.Record {
-	return r.Observe(&w.Snapshot, w.Pins.Stacks, Now().Add(later)).Pinned(&w.Snapshot, w.Pins.Pins, Now().Add(later))
+	return r.Observe(&w.Snapshot, nil, w.Pins.Stacks, Now().Add(later)).Pinned(&w.Snapshot, w.Pins.Pins)
 }
 
 func TestFirstSeen(t *testing.T) {
@@ -57,8 +57,25 @@ func TestTheClockGoesBack(t *testing.T) {
 			t.Errorf("%s: last %s, want %s", what, got, Now())
 		}
 	}
-	if !back.Since.Equal(Now().Add(-Day)) || !observe(first, web, Day).Since.Equal(Now()) {
-		t.Errorf("the journal is of %s, and by the clock that went back of %s", first.Since, back.Since)
+	if !back.Since.Equal(Now()) || !back.Seen.Equal(Now()) {
+		t.Errorf("the journal is of %s, and the last look of %s", back.Since, back.Seen)
+	}
+	came := observe(first, New(Tagged("web:1", "web:2")), -8*Day)
+	right := observe(came, New(Tagged("web:1", "web:2")), time.Minute)
+	if got := right.Images[ID("web:2")].FirstSeen; !got.Equal(Now()) {
+		t.Errorf("what came by the clock that went back is of %s: older than it is", got)
+	}
+}
+
+// A clock that was far ahead is not believed for ever.
+func TestTheClockWasAhead(t *testing.T) {
+	web := New(Tagged("web:1"), Pin("web:1"))
+	ahead := observe(journal.Record{}, web, 4000*Day)
+	for _, w := range []*World{web, New(Tagged("web:1"))} {
+		r := observe(ahead, w, 0)
+		if got := r.Images[ID("web:1")]; !got.FirstSeen.Equal(Now()) || !got.LastUsed.Equal(Now()) || !r.Seen.Equal(Now()) {
+			t.Errorf("first seen %s, last used %s, looked at %s", got.FirstSeen, got.LastUsed, r.Seen)
+		}
 	}
 }
 
@@ -126,6 +143,53 @@ func TestUsed(t *testing.T) {
 	used := observe(journal.Record{}, pair(Pin("web:1")), 0)
 	if got := observe(used, pair(), Day).Images[ID("web:1")].LastUsed; !got.Equal(Now()) {
 		t.Errorf("last used %s, want when that was", got)
+	}
+}
+
+// TestUsedSinceTheLastLook: a container that is gone by now was a use.
+func TestUsedSinceTheLastLook(t *testing.T) {
+	w := New(Tagged("web:1", "web:2", "web:3"))
+	from := func(kind, action, ref string) engine.Event {
+		return engine.Event{At: Now(), Type: kind, Action: action, ID: "c", From: ref}
+	}
+	r := journal.Record{}.Observe(&w.Snapshot, []engine.Event{
+		from(engine.OfContainer, "create", "web:1"), from(engine.OfContainer, "die", ID("web:2").Hex()[:12]),
+		from(engine.OfImage, "tag", "web:3"), from(engine.OfContainer, "create", "WEB:::"), from(engine.OfContainer, "create", ""),
+	}, nil, Now())
+	for label, used := range map[string]bool{"web:1": true, "web:2": true, "web:3": false} {
+		if got := r.Images[ID(label)].LastUsed; got.IsZero() == used {
+			t.Errorf("%s was last used %s", label, got)
+		}
+	}
+}
+
+// TestADeletionThatWasBegun is one if the image is gone, and none else.
+func TestADeletionThatWasBegun(t *testing.T) {
+	both := observe(journal.Record{}, New(Tagged("web:1", "web:2"), Pin("web:1")), 0)
+	d := journal.Deletion{At: Now(), ID: ID("web:1"), Names: []string{"web:1"}}
+	begun := both.Begin(d)
+	if both.Pending != nil {
+		t.Error("an older record was changed")
+	}
+	gone := observe(begun, New(Tagged("web:2")), time.Minute)
+	if diff := cmp.Diff([]journal.Deletion{d}, gone.Deletions, cmpopts.EquateComparable(image.Digest{})); diff != "" || gone.Pending != nil {
+		t.Errorf("its image is gone; pending is %v:\n%s", gone.Pending, diff)
+	}
+	if again := observe(gone, New(Tagged("web:2")), time.Hour); len(again.Deletions) != 1 {
+		t.Errorf("it is told twice: %v", again.Deletions)
+	}
+	if said := gone.Deleted(d); len(said.Deletions) != 1 {
+		t.Errorf("it is said to be done after a look saw so: %v", said.Deletions)
+	}
+	for what, r := range map[string]journal.Record{
+		"its image is here": observe(begun, New(Tagged("web:1", "web:2")), time.Minute), "it came to nothing": begun.Left(),
+	} {
+		if r = observe(r, New(Tagged("web:2")), time.Hour); len(r.Deletions) != 0 || r.Pending != nil {
+			t.Errorf("%s: %v, %v", what, r.Deletions, r.Pending)
+		}
+	}
+	if said := begun.Deleted(d); len(said.Deletions) != 1 || said.Pending != nil {
+		t.Errorf("it is done: %v, %v", said.Deletions, said.Pending)
 	}
 }
 
@@ -272,7 +336,7 @@ func TestRefusalsBackOff(t *testing.T) {
 func TestDeletionsAreBounded(t *testing.T) {
 	var r journal.Record
 	for n := range 10_002 {
-		r.Deletions = append(r.Deletions, journal.Deletion{Bytes: int64(n)})
+		r.Deletions = append(r.Deletions, journal.Deletion{At: Now().Add(time.Duration(n)), Bytes: int64(n)})
 	}
 	next := r.Deleted(journal.Deletion{Bytes: -1})
 	if got := next.Deletions; len(got) != 10_000 || got[0].Bytes != 3 || got[9_999].Bytes != -1 {

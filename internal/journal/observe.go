@@ -17,11 +17,11 @@ const (
 	forgetPin   = 400 * 24 * time.Hour // a pin
 )
 
-// Observe is the record after s was seen, and the stacks that were read; r stays
-// as it was. An image that is gone is forgotten, so that one that comes back is
-// new.
-func (r Record) Observe(s *engine.Snapshot, read []pin.Stack, now time.Time) Record {
-	now = now.UTC()
+// Observe is the record after s was seen, with what happened since the last look,
+// and the stacks that were read; r stays as it was. An image that is gone is
+// forgotten, so that one that comes back is new.
+func (r Record) Observe(s *engine.Snapshot, history []engine.Event, read []pin.Stack, now time.Time) Record {
+	now = r.stamp(now)
 	next := Record{
 		Since: r.Since, Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
 		Images: map[image.Digest]Image{}, Pins: map[string]Pin{}, Stacks: map[string]Stack{},
@@ -37,15 +37,29 @@ func (r Record) Observe(s *engine.Snapshot, read []pin.Stack, now time.Time) Rec
 			next.Refused[id] = refusal
 		}
 	}
-	next.used(s, now)
+	next.used(s, history, now)
+	next.settle(r.Pending)
 	next.remain(r.Pins, now)
 	next.composed(r.Stacks, s, read, now)
 	return next
 }
 
+// stamp is the time to write down. By a clock that went back it is that of the
+// last look, so that nothing gets older by it. A last look from over 400 days
+// ahead was by a clock that was wrong.
+func (r *Record) stamp(now time.Time) time.Time {
+	if r.Seen.After(now) && r.Seen.Before(now.Add(forgetPin)) {
+		return r.Seen
+	}
+	return now.UTC()
+}
+
 func (i Image) seen(of *engine.Image, now time.Time) Image {
 	if !believable(i.FirstSeen, now) {
 		i.FirstSeen = now
+	}
+	if i.LastUsed.After(now) {
+		i.LastUsed = now
 	}
 	i.LastSeen = now
 	i.Names = maps.Clone(i.Names)
@@ -60,9 +74,15 @@ func (i Image) seen(of *engine.Image, now time.Time) Image {
 	return i
 }
 
-// used notes what somebody needs.
-func (r *Record) used(s *engine.Snapshot, now time.Time) {
+// used notes what somebody needs, and what a container was made from that came
+// or went since the last look.
+func (r *Record) used(s *engine.Snapshot, history []engine.Event, now time.Time) {
 	uses := r.Uses(s)
+	for _, e := range history {
+		if e.Type == engine.OfContainer {
+			uses.AddName(e.From, engine.User{Who: "container " + e.ID})
+		}
+	}
 	for i := range s.Images {
 		if id := s.Images[i].ID; uses.Needed(id) {
 			r.use(id, now)
@@ -72,7 +92,7 @@ func (r *Record) used(s *engine.Snapshot, now time.Time) {
 
 func (r *Record) use(id image.Digest, now time.Time) {
 	seen := r.Images[id]
-	seen.LastUsed = later(seen.LastUsed, now)
+	seen.LastUsed = now
 	r.Images[id] = seen
 }
 
@@ -81,14 +101,6 @@ func (r *Record) use(id image.Digest, now time.Time) {
 // battery say that have just begun.
 func believable(t, now time.Time) bool {
 	return !t.After(now) && t.Year() >= 2025
-}
-
-// later keeps a time of need where the clock went back.
-func later(t, now time.Time) time.Time {
-	if t.After(now) {
-		return t
-	}
-	return now
 }
 
 // remain keeps former pins, with those of their images that are still there.
@@ -100,10 +112,10 @@ func (r *Record) remain(before map[string]Pin, now time.Time) {
 	}
 }
 
-// Pinned is a record of s after pins were the host's, with the images that they
+// Pinned is a record of s, as it was observed, after pins were the host's, with the images that they
 // were then.
-func (r Record) Pinned(s *engine.Snapshot, pins []pin.Pin, now time.Time) Record {
-	now = now.UTC()
+func (r Record) Pinned(s *engine.Snapshot, pins []pin.Pin) Record {
+	now := r.Seen
 	r.Images, r.Pins = maps.Clone(r.Images), maps.Clone(r.Pins)
 	for _, p := range pins {
 		name := p.String()
@@ -111,7 +123,7 @@ func (r Record) Pinned(s *engine.Snapshot, pins []pin.Pin, now time.Time) Record
 		if !known {
 			was.First = now
 		}
-		was.Last, was.Images = later(was.Last, now), maps.Clone(was.Images)
+		was.Last, was.Images = now, maps.Clone(was.Images)
 		if was.Images == nil {
 			was.Images = map[image.Digest]time.Time{}
 		}
@@ -152,12 +164,12 @@ func (r *Record) composed(before map[string]Stack, s *engine.Snapshot, read []pi
 	for i := range s.Containers {
 		if compose := s.Containers[i].Compose; len(compose.Files) > 0 {
 			key := compose.Key()
-			r.Stacks[key] = Stack{Compose: compose, LastSeen: later(r.Stacks[key].LastSeen, now), Images: r.Stacks[key].Images}
+			r.Stacks[key] = Stack{Compose: compose, LastSeen: now, Images: r.Stacks[key].Images}
 		}
 	}
 	for key, stack := range r.Stacks {
 		if named, readable := images[key]; readable {
-			stack.LastSeen, stack.Images = later(stack.LastSeen, now), named
+			stack.LastSeen, stack.Images = now, named
 			r.Stacks[key] = stack
 		}
 	}
@@ -222,10 +234,35 @@ func (r Record) Refuse(id image.Digest, why string, now time.Time) Record {
 // maxDeletions bounds the history.
 const maxDeletions = 10_000
 
-// Deleted is the record after a deletion. The last 10,000 are remembered; of the
-// image itself nothing is, so that one that comes back is new.
+// Begin is the record right before a deletion.
+func (r Record) Begin(d Deletion) Record {
+	r.Pending = &d
+	return r
+}
+
+// Left is the record when what was begun came to nothing.
+func (r Record) Left() Record {
+	r.Pending = nil
+	return r
+}
+
+// settle notes a deletion that was begun, and not said to be done, if its image
+// is gone.
+func (r *Record) settle(begun *Deletion) {
+	if begun == nil {
+		return
+	}
+	if _, there := r.Images[begun.ID]; !there {
+		*r = r.Deleted(*begun)
+	}
+}
+
+// Deleted is the record after a deletion. The last 10,000 are remembered, each
+// once; of the image itself nothing is, so that one that comes back is new.
 func (r Record) Deleted(d Deletion) Record {
-	all := append(slices.Clone(r.Deletions), d)
+	r.Pending = nil
+	all := slices.DeleteFunc(slices.Clone(r.Deletions), func(o Deletion) bool { return o.ID == d.ID && o.At.Equal(d.At) })
+	all = append(all, d)
 	r.Deletions = all[max(0, len(all)-maxDeletions):]
 	r.Images, r.Refused, r.Pins = maps.Clone(r.Images), maps.Clone(r.Refused), maps.Clone(r.Pins)
 	delete(r.Images, d.ID)

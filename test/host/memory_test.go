@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -95,5 +96,55 @@ func TestTheLastContainerGoes(t *testing.T) {
 		}
 		h.ahead = 15 * time.Minute
 		h.mustCheck()
+	})
+}
+
+// A container that came and went between two looks was a use of its image: the
+// engine tells of it.
+func TestUsedBetweenTwoLooks(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		h := start(t, fakeengine.Options{Store: kind})
+		for _, tag := range []string{"v0.9.0", "v1.0.0", "v1.1.0", "v1.2.0"} {
+			h.engine.Pull("traefik:"+tag, fakeengine.Made("traefik "+tag))
+		}
+		h.pins = []string{"traefik:v1.2.0"}
+		h.policy.UnusedFor = 7 * day
+		h.bind()
+		h.engine.AddContainer(fakeengine.Container{Name: "job", From: "traefik:v1.0.0"})
+		h.engine.RemoveContainer("job")
+		if diff := cmp.Diff([]string{"traefik:v0.9.0"}, h.names(planned(h.mustCheck()))); diff != "" {
+			t.Errorf("what goes:\n%s", diff)
+		}
+	})
+}
+
+// A process that is killed between a deletion and its record: the next look
+// tells of it.
+func TestADeletionThatWasNotWrittenDown(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		h := town(t, fakeengine.Options{Store: kind})
+		journal := func() []string {
+			record, _, err := h.state.Load(h.mustCheck().Plan.Engine.Key())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, d := range record.Deletions {
+				ids = append(ids, d.ID.String())
+			}
+			return ids
+		}
+		var before []byte
+		h.engine.OnRequest(func(c fakeengine.Call) {
+			if c.Kind == fakeengine.DeleteImage && before == nil {
+				before, _ = os.ReadFile(h.file("journal.json"))
+			}
+		})
+		h.policy.MaxDeletes = 1
+		done := h.mustRun().Outcome.Deleted
+		h.write(string(before))
+		if diff := cmp.Diff([]string{done[0].ID.String()}, journal()); diff != "" {
+			t.Errorf("what the history tells:\n%s", diff)
+		}
 	})
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
 	"github.com/ebb-io/ebb/internal/journal"
@@ -10,59 +11,53 @@ import (
 	"github.com/ebb-io/ebb/internal/store/state"
 )
 
-// look sees what the engine holds and writes it down; binding pins as well.
+// look sees what the engine holds and writes it down; binding pins as well. The
+// journal is not held while pins are read: files may be slow.
 func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request, binding bool) (*Pass, error) {
 	snapshot, err := e.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	history := explained(ctx, e, snapshot, req)
-	pass, seen := &Pass{Snapshot: snapshot}, false
-	var failed error // the pass's own, which is no fault of the journal
-	observe := func(before journal.Record) (after journal.Record, err error) {
-		seen = true
-		after, failed = pass.observe(ctx, before, history, req, binding)
-		return after, failed
+	key := snapshot.Engine.Key()
+	before, _, _ := s.Load(key) // why it can not be read Update says
+	now := req.Clock()
+	history, err := recent(ctx, e, before.Seen, req.Policy.UnusedFor, now)
+	if err != nil {
+		return nil, err
 	}
-	lost, forgot := s.Update(ctx, snapshot.Engine.Key(), observe)
-	if !seen { // the journal could not even be read
-		_, _ = observe(journal.Record{})
+	if err := before.Plausible(snapshot, history, now); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrImplausible, err)
 	}
-	if failed != nil {
-		return nil, failed
+	pass := &Pass{Snapshot: snapshot, Before: before}
+	if pass.Pins, err = req.Pins(ctx, snapshot, &before); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPins, err)
 	}
-	pass.Lost, pass.Forgot = lost, forgot
+	pass.Lost, pass.Forgot = s.Update(ctx, key, func(r journal.Record) (journal.Record, error) {
+		return pass.observe(r, history, now, binding), nil
+	})
+	if pass.Record.Seen.IsZero() { // the journal could not even be read
+		pass.observe(before, history, now, binding)
+	}
 	return pass, nil
 }
 
-// explained is what happened lately, where that may explain why there is nothing.
-func explained(ctx context.Context, e *docker.Engine, s *engine.Snapshot, req Request) []engine.Event {
-	if len(s.Images) > 0 && len(s.Containers) > 0 {
-		return nil
+// recent is what happened since the last look, as far as it can matter.
+func recent(ctx context.Context, e *docker.Engine, seen time.Time, unusedFor time.Duration, now time.Time) ([]engine.Event, error) {
+	since := now.Add(-max(unusedFor, journal.Believed))
+	if seen.After(since) && seen.Before(now) {
+		since = seen
 	}
-	events, _, err := e.History(ctx, req.Clock().Add(-journal.Believed))
-	if err != nil {
-		return nil // then nothing explains it
-	}
-	return events
+	events, _, err := e.History(ctx, since)
+	return events, err
 }
 
-// observe adds what is seen to what is remembered, and returns what to write
+// observe adds what was seen to what is remembered, and returns what to write
 // down of it.
-func (p *Pass) observe(ctx context.Context, before journal.Record, history []engine.Event, req Request, binding bool) (journal.Record, error) {
-	now := req.Clock()
-	p.Before = before
-	if err := before.Plausible(p.Snapshot, history, now); err != nil {
-		return before, fmt.Errorf("%w: %w", ErrImplausible, err)
-	}
-	var err error
-	if p.Pins, err = req.Pins(ctx, p.Snapshot, &before); err != nil {
-		return before, fmt.Errorf("%w: %w", ErrPins, err)
-	}
-	seen := before.Observe(p.Snapshot, p.Pins.Stacks, now)
-	p.Record = seen.Pinned(p.Snapshot, p.Pins.Pins, now)
+func (p *Pass) observe(before journal.Record, history []engine.Event, now time.Time, binding bool) journal.Record {
+	seen := before.Observe(p.Snapshot, history, p.Pins.Stacks, now)
+	p.Record = seen.Pinned(p.Snapshot, p.Pins.Pins)
 	if binding {
-		return p.Record, nil
+		return p.Record
 	}
-	return seen, nil
+	return seen
 }

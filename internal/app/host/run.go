@@ -155,13 +155,13 @@ func (r *run) approve(ctx context.Context) (err error) {
 func (r *run) delete(ctx context.Context) (*Result, error) {
 	before, known := r.engine.Free(ctx)
 	r.result.Outcome = execute.Run{
-		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Done: r.remember,
+		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Begin: r.begin, Done: r.remember,
 	}.Do(ctx, r.result.Plan.Steps())
 	after, still := r.engine.Free(context.WithoutCancel(ctx))
 	if r.result.Measured = known && still; r.result.Measured {
 		r.result.MeasuredFreedBytes = after - before
 	}
-	return r.finish(), errors.Join(r.result.Outcome.Stopped, r.rememberRefusals())
+	return r.finish(), errors.Join(r.result.Outcome.Stopped, r.rememberLeft())
 }
 
 func (r *run) finish() *Result {
@@ -178,40 +178,52 @@ func (r *run) again(ctx context.Context) (retention.Named, error) {
 	return pass.Plan.Names(), nil
 }
 
+// begin writes down that an image is about to go, so that its deletion is known
+// even if this process ends amid it.
+func (r *run) begin(d execute.Deletion) error {
+	entry := r.entry(d)
+	return r.write(func(record journal.Record) journal.Record { return record.Begin(entry) })
+}
+
 // remember writes down, at once, that an image is gone.
 func (r *run) remember(done execute.Deletion) error {
 	entry := r.entry(done)
 	return r.write(func(record journal.Record) journal.Record { return record.Deleted(entry) })
 }
 
-func (r *run) entry(done execute.Deletion) journal.Deletion {
-	entry := journal.Deletion{At: done.At, ID: done.ID, Repository: done.Repository, InDoubt: done.InDoubt, Bytes: done.Bytes}
-	for _, n := range done.Names {
+func (r *run) entry(d execute.Deletion) journal.Deletion {
+	entry := journal.Deletion{At: d.At, ID: d.ID, Repository: d.Repository, InDoubt: d.InDoubt, Bytes: d.Bytes}
+	for _, n := range d.Names {
 		entry.Names = append(entry.Names, n.String())
 	}
-	for _, n := range done.Digests {
+	for _, n := range d.Digests {
 		entry.Digests = append(entry.Digests, n.String())
 	}
-	for _, d := range r.result.Plan.Decisions {
-		if d.Image.ID == done.ID {
-			for _, why := range d.Reasons {
+	for _, decision := range r.result.Plan.Decisions {
+		if decision.Image.ID == d.ID {
+			for _, why := range decision.Reasons {
 				entry.Reasons = append(entry.Reasons, string(why.Code))
 			}
-			entry.Detail = d.Reasons[0].Detail
+			entry.Detail = decision.Reasons[0].Detail
 		}
 	}
 	return entry
 }
 
-// rememberRefusals keeps the engine from being asked again too soon.
-func (r *run) rememberRefusals() error {
-	refused := r.result.Outcome.Refused
-	if len(refused) == 0 {
+// rememberLeft writes down what was begun and is still there: what the engine
+// refused is not asked for again too soon. After an error it is not known what
+// became of the last image; the next look tells.
+func (r *run) rememberLeft() error {
+	out := &r.result.Outcome
+	if out.Stopped != nil && len(out.Refused) == 0 || len(out.Refused)+len(out.Moved)+len(out.Gone) == 0 {
 		return nil
 	}
 	now := r.Clock()
 	return r.write(func(record journal.Record) journal.Record {
-		for _, left := range refused {
+		if out.Stopped == nil {
+			record = record.Left()
+		}
+		for _, left := range out.Refused {
 			record = record.Refuse(left.ID, left.Why.Error(), now)
 		}
 		return record

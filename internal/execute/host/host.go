@@ -38,14 +38,17 @@ type Run struct {
 	// repository alone, any other error ends the pass.
 	Still func(context.Context, retention.Step) error
 	Clock func() time.Time
+	// Begin is told of each image right before its first name goes. Its error
+	// ends the pass, and nothing of the image is touched.
+	Begin func(Deletion) error
 	// Done is told of each deletion at once. Its error ends the pass.
 	Done func(Deletion) error
 }
 
-// Deletion is a step that was done.
+// Deletion is a step that is being done, or was.
 type Deletion struct {
 	retention.Step
-	At time.Time
+	At time.Time // when it began
 }
 
 // Failure is a step that was not done, and why.
@@ -96,10 +99,10 @@ func (r Run) Do(ctx context.Context, steps []retention.Step) Outcome {
 }
 
 func (r Run) one(ctx context.Context, step retention.Step, out *Outcome) {
-	deleted, err := r.remove(ctx, step)
+	done := Deletion{step, r.Clock()}
+	deleted, err := r.remove(ctx, done)
 	switch {
 	case deleted:
-		done := Deletion{step, r.Clock()}
 		out.Deleted = append(out.Deleted, done)
 		out.FreedBytes += step.Bytes
 		out.Stopped = errors.Join(err, r.Done(done))

@@ -69,6 +69,7 @@ func run(e *fakeEngine) host.Run {
 	return host.Run{
 		Engine: e, Clock: func() time.Time { return now },
 		Still: func(context.Context, retention.Step) error { return nil },
+		Begin: func(host.Deletion) error { return nil },
 		Done:  func(host.Deletion) error { return nil },
 	}
 }

@@ -14,12 +14,16 @@ import (
 // remove deletes an image, under all its names or not at all. Without an error
 // it tells whether the image was there; with one, whether it is gone all the
 // same.
-func (r Run) remove(ctx context.Context, step retention.Step) (deleted bool, err error) {
+func (r Run) remove(ctx context.Context, d Deletion) (deleted bool, err error) {
+	step := d.Step
 	before, err := r.inspect(ctx, step)
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
+		return false, err
+	}
+	if err := r.Begin(d); err != nil {
 		return false, err
 	}
 	err = r.untag(ctx, step, before)

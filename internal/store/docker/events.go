@@ -175,7 +175,8 @@ func event(m events.Message) (engine.Event, bool) {
 	case events.ImageEventType:
 		ev.Name = firstName(m.Actor.ID, m.Actor.Attributes["name"])
 	case events.ContainerEventType:
-		ev.Name = firstName(m.Actor.Attributes["image"])
+		ev.From = m.Actor.Attributes["image"]
+		ev.Name = firstName(ev.From)
 	}
 	return ev, true
 }

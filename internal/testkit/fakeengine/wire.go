@@ -36,6 +36,7 @@ func (e *Engine) info(api int) any {
 	out := object{
 		"ID": e.opts.ID, "Name": e.opts.Name, "ServerVersion": e.opts.Version, "Driver": driver,
 		"DriverStatus": status, "DockerRootDir": e.opts.Root, "OSType": "linux", "Architecture": "x86_64",
+		"SystemTime": e.opts.Now().Format(time.RFC3339Nano),
 		"Containers": len(e.containers), "ContainersRunning": running, "Images": len(e.images),
 		"Swarm": object{"LocalNodeState": strings.Split(e.swarm(), "/")[0], "ControlAvailable": e.opts.Manager},
 	}

@@ -50,7 +50,7 @@ func New(parts ...Part) *World {
 
 // Observed is what is remembered once the world has been looked at now.
 func (w *World) Observed() *journal.Record {
-	r := w.Journal.Observe(&w.Snapshot, w.Pins.Stacks, Now()).Pinned(&w.Snapshot, w.Pins.Pins, Now())
+	r := w.Journal.Observe(&w.Snapshot, nil, w.Pins.Stacks, Now()).Pinned(&w.Snapshot, w.Pins.Pins)
 	return &r
 }
 
