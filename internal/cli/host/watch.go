@@ -88,6 +88,9 @@ func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error)
 	case a.Common.Output == cli.YAML || a.Common.Output == cli.Name:
 		return nil, cli.Usagef("-o %s: a watch writes lines of its log, and with -o json also a Result in one line", a.Common.Output)
 	}
+	if err := metrics.CheckTextfile(flags.textfile); err != nil {
+		return nil, cli.Usagef("--textfile %w", err)
+	}
 	schedule := app.Schedule{Every: flags.every, RetryEvery: flags.retryEvery, Retries: flags.retries}
 	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version())}, nil
 }
