@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
@@ -36,9 +37,9 @@ func (w *watch) serve() (stop func(), err error) {
 	if w.flags.address == "" {
 		return func() {}, nil
 	}
-	listener, err := net.Listen("tcp", w.flags.address)
+	listener, err := listen(w.flags.address)
 	if err != nil {
-		return nil, cli.Usagef("--metrics %s: %w", w.flags.address, err)
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", w.metrics.Handler())
@@ -46,4 +47,21 @@ func (w *watch) serve() (stop func(), err error) {
 	go func() { _ = server.Serve(listener) }() // it ends when it is closed
 	w.log.Info("metrics are served", "address", listener.Addr().String())
 	return func() { _ = server.Close() }, nil
+}
+
+// listen tells a mistake in an address from one that can not be had now, which a
+// service manager may try again.
+func listen(address string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return nil, cli.Usagef("--metrics %s: %w", address, err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics %s: %w", address, err)
+	}
+	return listener, nil
 }
