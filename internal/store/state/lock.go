@@ -64,13 +64,18 @@ func (d *Dir) Lock(engine string) (release func() error, err error) {
 
 // Hold waits for an engine's lock until ctx ends; waiting is called where it must
 // wait. Who inherits the file holds the lock as well, until the last of them has
-// closed it.
+// closed it or one releases it.
 func (d *Dir) Hold(ctx context.Context, engine string, waiting func()) (*os.File, error) {
 	f, err := d.openEngine(engine)
 	if err != nil {
 		return nil, err
 	}
 	return f, wait(ctx, f, waiting)
+}
+
+// Release gives up what Hold took, for all who inherited the file too.
+func Release(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
 // guard keeps two programs from writing the journal at once.

@@ -341,6 +341,32 @@ func TestFlock(t *testing.T) {
 	}
 }
 
+// TestReleaseIsForAll: also for who inherited the file.
+func TestReleaseIsForAll(t *testing.T) {
+	d := open(t)
+	held, err := d.Hold(t.Context(), "e", func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), "cat")
+	if _, err := child.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	child.ExtraFiles = []*os.File{held}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	if err := Release(held); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := d.Lock("e"); err != nil {
+		t.Error(err)
+	} else if err := again(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Another user's lock file can be taken by everybody who can read it.
 func TestLockStaysInItsFolder(t *testing.T) {
 	d := open(t)
