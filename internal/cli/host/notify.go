@@ -7,13 +7,11 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/ebb-io/ebb/internal/cli"
 )
-
-// notifyFor is how long a command may take to pass a result on.
-const notifyFor = time.Minute
 
 // notify hands a result to the command that was named. It has its time even
 // when the watch is about to end.
@@ -21,11 +19,13 @@ func (w *watch) notify(ctx context.Context, result []byte) {
 	if w.flags.notify == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.notifyFor)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", w.flags.notify)
 	cmd.Stdin = bytes.NewReader(result)
 	cmd.Stdout, cmd.Stderr = w.Err, w.Err
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // sh would be killed alone
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // what it leaves behind keeps nobody waiting
 	if err := cmd.Run(); err != nil {
 		w.log.Warn("the notification failed", "command", w.flags.notify, "error", oneLine(err))

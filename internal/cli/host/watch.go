@@ -71,6 +71,8 @@ type watch struct {
 	schedule app.Schedule
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+	// notifyFor is how long a command may take to pass a result on.
+	notifyFor time.Duration
 }
 
 func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error) {
@@ -92,7 +94,7 @@ func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error)
 		return nil, cli.Usagef("--textfile %w", err)
 	}
 	schedule := app.Schedule{Every: flags.every, RetryEvery: flags.retryEvery, Retries: flags.retries}
-	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version())}, nil
+	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version()), notifyFor: time.Minute}, nil
 }
 
 // newLog writes lines of key=value to standard error, by the program's clock.
