@@ -134,7 +134,7 @@ var errCanNotMake = errors.New("it can not be made")
 // openLock opens the file of a lock. One that is there is only read: where
 // everybody may write, a system lets nobody create another's file anew.
 func openLock(path string) (*os.File, error) {
-	f, err := openRegular(path, 0)
+	f, err := openRegular(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = makeLock(path)
 	}
@@ -146,10 +146,10 @@ func openLock(path string) (*os.File, error) {
 
 // makeLock makes a file that every user can lock, whatever the umask.
 func makeLock(path string) (*os.File, error) {
-	f, err := openRegular(path, os.O_CREATE|os.O_EXCL)
+	f, err := openRegular(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist): // another was faster
-		return openRegular(path, 0)
+		return openRegular(path, os.O_RDONLY, 0)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
 		return nil, fmt.Errorf("%w: %w", errCanNotMake, err)
 	case err != nil:
@@ -161,10 +161,10 @@ func makeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openRegular opens a file to be read. It follows no link and waits for no pipe
-// that another may have put there.
-func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+// openRegular opens a file. It follows no link and waits for no pipe that another
+// may have put there.
+func openRegular(path string, flags int, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ebb-io/ebb/internal/journal"
 )
 
@@ -98,7 +96,7 @@ func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 // read is the journal. One that is damaged, or of a kind that this program does
 // not know, is lost; one that can not be read at all is an error.
 func (d *Dir) read() (doc document, lost, err error) {
-	f, err := openRegular(d.file(journalFile), 0)
+	f, err := openRegular(d.file(journalFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return document{}, nil, nil
 	}
@@ -136,7 +134,7 @@ func (d *Dir) write(doc document) (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.OpenFile(d.file(nextFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	f, err := openRegular(d.file(nextFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

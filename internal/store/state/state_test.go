@@ -161,6 +161,60 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
+// TestOddFilesInPlaceOfTheNextJournal: nothing is written through them, nor
+// waited for, and they stay.
+func TestOddFilesInPlaceOfTheNextJournal(t *testing.T) {
+	for name, make := range map[string]func(path, other string) error{
+		"a link":   func(path, other string) error { return os.Symlink(other, path) },
+		"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":   func(path, _ string) error { return unix.Mkfifo(path, 0o600) },
+		"a pipe that is read": func(path, _ string) error {
+			err := unix.Mkfifo(path, 0o600)
+			reader, failed := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+			t.Cleanup(func() { _ = reader.Close() })
+			return errors.Join(err, failed)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			put(t, d, "a", record(1))
+			other := filepath.Join(t.TempDir(), "other")
+			if err := errors.Join(os.WriteFile(other, []byte("kept"), 0o600), make(d.file(nextFile), other)); err != nil {
+				t.Fatal(err)
+			}
+			done := goUpdate(t, d)
+			select {
+			case err := <-done:
+				if err == nil || !strings.Contains(err.Error(), d.file(nextFile)) {
+					t.Errorf("%v, want an error that names the file", err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatal("it waits")
+			}
+			if data, err := os.ReadFile(other); err != nil || string(data) != "kept" {
+				t.Errorf("%q, %v", data, err)
+			}
+			if info, err := os.Lstat(d.file(nextFile)); err != nil || info.Mode().IsRegular() {
+				t.Errorf("%v, %v: it is gone", info, err)
+			}
+			if got, lost, err := d.Load("a"); got.NumImages != 1 || lost != nil || err != nil {
+				t.Errorf("%+v, %v, %v", got, lost, err)
+			}
+		})
+	}
+}
+
+// goUpdate changes a record, and does not wait for it.
+func goUpdate(t *testing.T, d *Dir) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Update(context.Background(), "a", func(journal.Record) (journal.Record, error) { return record(2), nil })
+		done <- err
+	}()
+	return done
+}
+
 func TestFailedChangeWritesNothing(t *testing.T) {
 	d := open(t)
 	put(t, d, "a", record(1))
