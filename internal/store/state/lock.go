@@ -80,9 +80,14 @@ func Release(f *os.File) error {
 
 // guard keeps two programs from writing the journal at once.
 func (d *Dir) guard(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.patience, fmt.Errorf("it has not let go for %s", d.patience))
+	defer cancel()
 	f, err := openLock(d.file(guardFile))
 	if err == nil {
 		err = wait(ctx, f, func() {})
+	}
+	if errors.Is(err, ErrBusy) {
+		err = fmt.Errorf("another ebb-host holds %s: %w", f.Name(), context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/journal"
 )
@@ -44,11 +45,14 @@ type document struct {
 type Dir struct {
 	path  string
 	locks string // folder of the locks
+	// patience is how long the journal may be another's: a read and a write take
+	// no minute.
+	patience time.Duration
 }
 
 // Open takes the folder at path, and makes it where there is none.
 func Open(path string) (*Dir, error) {
-	d := &Dir{path: path, locks: everybodys}
+	d := &Dir{path: path, locks: everybodys, patience: time.Minute}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return d, fmt.Errorf("state folder: %w", err)
 	}

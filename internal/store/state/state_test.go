@@ -204,6 +204,42 @@ func TestOddFilesInPlaceOfTheNextJournal(t *testing.T) {
 	}
 }
 
+// TestAGuardThatIsNotGivenBack, as by a program that was stopped in the middle, is
+// waited for a while, and no signal for longer.
+func TestAGuardThatIsNotGivenBack(t *testing.T) {
+	d := open(t)
+	put(t, d, "a", record(1))
+	release, err := d.guard(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := "another ebb-host holds " + d.file(guardFile)
+	d.patience = 300 * time.Millisecond
+	select {
+	case err := <-goUpdate(t, d):
+		if err == nil || !strings.Contains(err.Error(), held) || errors.Is(err, ErrBusy) {
+			t.Errorf("%v, want %q", err, held)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits still")
+	}
+	d.patience = time.Minute
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Update(ended, "a", nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), held) {
+		t.Errorf("%v, want canceled and %q", err, held)
+	}
+	if got, lost, err := d.Load("a"); got.NumImages != 1 || lost != nil || err != nil {
+		t.Errorf("%+v, %v, %v", got, lost, err)
+	}
+	waiting := goUpdate(t, d)
+	time.Sleep(2 * again)
+	release()
+	if err := <-waiting; err != nil {
+		t.Errorf("it is given back, and yet: %v", err)
+	}
+}
+
 // goUpdate changes a record, and does not wait for it.
 func goUpdate(t *testing.T, d *Dir) <-chan error {
 	t.Helper()
