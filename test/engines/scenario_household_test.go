@@ -99,7 +99,7 @@ func saysWhen(t *testing.T, b ebb, d document) {
 			t.Errorf("no %s: %s", when, said)
 		}
 	}
-	if waits := strings.Count(string(out), " UTC  "); waits != len(householdGoes()) || !strings.Contains(string(out), "--min-age 0s takes it now") {
+	if waits := strings.Count(string(out), " UTC  "); waits != len(householdGoes()) || !strings.Contains(string(out), "--min-age 0s takes them now") {
 		t.Errorf("%d images wait in: %s", waits, out)
 	}
 }
