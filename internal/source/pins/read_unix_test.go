@@ -36,11 +36,11 @@ func TestKernelsFiles(t *testing.T) {
 		"/proc/kmsg", "/proc/self/mem", "/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled",
 		"/sys/kernel/tracing/trace_pipe", "/sys/kernel/debug/tracing/trace_pipe",
 	} {
-		if f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0); err != nil {
+		f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+		if err != nil {
 			continue // this user or this machine has none
-		} else {
-			_ = f.Close()
 		}
+		_ = f.Close()
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(path, link); err != nil {
 			t.Fatal(err)
