@@ -152,13 +152,13 @@ func TestWriteTextfileReplacesAFileAlone(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		unix.Mkfifo(at("pipe"), 0o600), os.Mkdir(at("folder"), 0o700), os.Symlink("pipe", at("to a pipe")),
-		os.Symlink("round", at("about")), os.Symlink("about", at("round")), os.Symlink(os.DevNull, at("to a device")),
+		os.Symlink("round", at("about")), os.Symlink("about", at("round")),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"pipe", "folder", "to a pipe", "round", "to a device"} {
+	for _, name := range []string{"pipe", "folder", "to a pipe", "round"} {
 		before, err := os.Lstat(at(name))
 		if err != nil {
 			t.Fatal(err)
@@ -172,10 +172,10 @@ func TestWriteTextfileReplacesAFileAlone(t *testing.T) {
 			t.Errorf("%s was replaced: %v", name, err)
 		}
 	}
-	if err := CheckTextfile(os.DevNull); !errors.Is(err, ErrNoFile) {
+	if err := CheckTextfile(os.DevNull); !errors.Is(err, ErrNoFile) { // a write that fails to see it would break the machine
 		t.Errorf("a device: %v", err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 6 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
 		t.Errorf("%v, %v: something is left over", left, err)
 	}
 	for what, path := range map[string]string{"what is not there": at("none"), "what can not be there": filepath.Join(at("none"), "x")} {
