@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,12 @@ func TestHostHelpInBothPrograms(t *testing.T) {
 
 // TestHostMistakes are found before any engine is asked.
 func TestHostMistakes(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	taken := listener.Addr().String()
 	for _, test := range []struct {
 		name string
 		args []string
@@ -103,6 +110,12 @@ func TestHostMistakes(t *testing.T) {
 		{"no time between tries", []string{"watch", "--pin-running", "--retry-every", "0s"}, 2, "--retry-every 0s"},
 		{"a form that no watch has", []string{"watch", "--pin-running", "-o", "yaml"}, 2, "-o yaml: a watch writes lines"},
 		{"no address", []string{"watch", "--pin-running", "--metrics", "nowhere"}, 2, "--metrics nowhere: "},
+		{"metrics in place of a device", []string{"watch", "--pin-running", "--textfile", os.DevNull}, 2, "--textfile " + os.DevNull + ": not a regular file"},
+		{"an address that is taken", []string{"watch", "--pin-running", "--metrics", taken}, 1, "--metrics " + taken + ": "},
+		{"a port that is none", []string{"watch", "--pin-running", "--metrics", "127.0.0.1:http9"}, 2, "--metrics 127.0.0.1:http9: "},
+		{"a port that can be none", []string{"watch", "--pin-running", "--metrics", "127.0.0.1:65536"}, 2, "--metrics 127.0.0.1:65536: "},
+		{"an address that is no machine's", []string{"watch", "--pin-running", "--metrics", "[::1:9723"}, 2, "--metrics [::1:9723: "},
+		{"an address of another machine", []string{"watch", "--pin-running", "--metrics", "192.0.2.1:9723"}, 1, "--metrics 192.0.2.1:9723: "},
 		{"a plan that is none", []string{"run", "--yes", "--plan", "main_test.go"}, 2, "plan main_test.go: it is neither JSON nor YAML: write it with ebb-host check -o json"},
 		{"a plan that is not there", []string{"run", "--yes", "--plan", "none.json"}, 2, "plan: open none.json: no such file or directory"},
 	} {

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -330,6 +331,20 @@ func TestRefusalsBackOff(t *testing.T) {
 	second.Refuse(ID("web:1"), "in use", now)
 	if len(before.Refused) != 0 || second.Refused[ID("web:1")].Times != 1 {
 		t.Error("a refusal changed an older record")
+	}
+}
+
+// TestRefusalsThatCanNotBe: whatever a damaged journal counts, the next wait is
+// between an hour and a week.
+func TestRefusalsThatCanNotBe(t *testing.T) {
+	for _, times := range []int{-1, math.MinInt, math.MaxInt} {
+		r := journal.Record{Refused: map[image.Digest]journal.Refusal{ID("web:1"): {Times: times}}}
+		for range 2 {
+			r = r.Refuse(ID("web:1"), "in use", Now())
+			if wait := r.Refused[ID("web:1")].Until.Sub(Now()); wait < time.Hour || wait > 7*Day {
+				t.Errorf("%d times: it waits %s", times, wait)
+			}
+		}
 	}
 }
 

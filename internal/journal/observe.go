@@ -224,9 +224,9 @@ func (r Record) Refuse(id image.Digest, why string, now time.Time) Record {
 	if refused == nil {
 		refused = map[image.Digest]Refusal{}
 	}
-	was := refused[id]
-	wait := min(time.Hour<<min(was.Times, 10), 7*24*time.Hour)
-	refused[id] = Refusal{Times: was.Times + 1, Last: now, Until: now.Add(wait), Why: why}
+	times := max(refused[id].Times, 0)
+	wait := min(time.Hour<<min(times, 10), 7*24*time.Hour)
+	refused[id] = Refusal{Times: times + 1, Last: now, Until: now.Add(wait), Why: why}
 	r.Refused = refused
 	return r
 }

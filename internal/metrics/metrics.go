@@ -138,8 +138,13 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // WriteTextfile writes the metrics to a file whose name must end in .prom to be
-// read by the node exporter. The file appears whole, and anyone may read it.
+// read by the node exporter. The file appears whole, and anyone may read it. It
+// replaces no device and no link, only the file that a link leads to.
 func (m *Metrics) WriteTextfile(path string) error {
+	path, err := target(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"golang.org/x/sys/unix"
 
 	"github.com/ebb-io/ebb/internal/reason"
 	"github.com/ebb-io/ebb/internal/retention"
@@ -141,5 +143,76 @@ func TestWriteTextfile(t *testing.T) {
 	}
 	if err := m.WriteTextfile(filepath.Join(dir, "none", "x.prom")); err == nil {
 		t.Error("no folder is no error")
+	}
+}
+
+// TestWriteTextfileReplacesAFileAlone: as root it could replace /dev/null.
+func TestWriteTextfileReplacesAFileAlone(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, err := range []error{
+		unix.Mkfifo(at("pipe"), 0o600), os.Mkdir(at("folder"), 0o700), os.Symlink("pipe", at("to a pipe")),
+		os.Symlink("round", at("about")), os.Symlink("about", at("round")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"pipe", "folder", "to a pipe", "round"} {
+		before, err := os.Lstat(at(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range map[string]error{"check": CheckTextfile(at(name)), "write": New("1").WriteTextfile(at(name))} {
+			if !errors.Is(err, ErrNoFile) {
+				t.Errorf("%s of %s: %v", what, name, err)
+			}
+		}
+		if after, err := os.Lstat(at(name)); err != nil || !os.SameFile(before, after) {
+			t.Errorf("%s was replaced: %v", name, err)
+		}
+	}
+	if err := CheckTextfile(os.DevNull); !errors.Is(err, ErrNoFile) { // a write that fails to see it would break the machine
+		t.Errorf("a device: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 5 {
+		t.Errorf("%v, %v: something is left over", left, err)
+	}
+	for what, path := range map[string]string{"what is not there": at("none"), "what can not be there": filepath.Join(at("none"), "x")} {
+		if err := CheckTextfile(path); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestWriteTextfileBehindALink: the link stays, and leads to the metrics.
+func TestWriteTextfileBehindALink(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.Chdir(dir)
+	link, file := filepath.Join("folder", "ebb.prom"), filepath.Join(other, "deep", "target.prom")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(other, "deep", "below"), 0o700), os.Symlink(filepath.Join(other, "deep", "below"), filepath.Join(dir, "folder")),
+		os.Symlink("../target.prom", link), // from where the folder leads
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, what := range []string{"to nothing yet", "to a file"} {
+		if err := New("1").WriteTextfile(link); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%s: %v, %v", what, entries, err)
+		}
+		if got, err := target(link); err != nil || got != file {
+			t.Errorf("%s: written beside %s, %v", what, got, err)
+		}
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("%s: %v, %v", what, info, err)
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s: the link is gone: %v, %v", what, info, err)
+		}
 	}
 }

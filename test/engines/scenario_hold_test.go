@@ -72,13 +72,20 @@ func free(t *testing.T, e *engines.Engine) bool {
 	return exec.CommandContext(t.Context(), "flock", "--nonblock", lockPath(t, e), "true").Run() == nil
 }
 
-// holdEnds wants the exit code and the streams of the command.
+// holdEnds wants the exit code and the streams of the command, and that what it
+// leaves behind does not keep the lock.
 func holdEnds(t *testing.T, e *engines.Engine, b ebb) {
 	var stdout bytes.Buffer
-	cmd := b.command(t.Context(), t, "hold", "--", "sh", "-c", "cat; exit 7")
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := b.command(t.Context(), t, "hold", "--", "sh", "-c", `cat; sleep 600 >"$0.log" 2>&1 </dev/null & echo $! >"$0"; exit 7`, file)
 	cmd.Stdin, cmd.Stdout = strings.NewReader("through"), &stdout
 	if code := exitCode(t, cmd.Run()); code != 7 || stdout.String() != "through" {
 		t.Errorf("it ended with %d and said %q", code, stdout.String())
+	}
+	left := started(t, file)
+	t.Cleanup(func() { _ = syscall.Kill(left, syscall.SIGKILL) })
+	if err := syscall.Kill(left, 0); err != nil {
+		t.Errorf("what it left behind: %v", err)
 	}
 	if !free(t, e) {
 		t.Error("the lock is held still")

@@ -26,6 +26,8 @@ func faultyEngines() map[string]fakeengine.Options {
 var faults = map[string]fakeengine.Fault{
 	"status 500": {Status: 500, Message: "no"},
 	"status 404": {Status: 404, Message: "page not found"}, // a proxy's word, and no engine's
+	"empty 404":  {Status: 404, Page: true},
+	"page 404":   {Status: 404, Message: "<html><body>\nno such image\n</body></html>", Page: true},
 	"empty":      {Empty: true},
 	"half":       {Half: true},
 	"reset":      {Reset: true},

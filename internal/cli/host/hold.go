@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ebb-io/ebb/internal/cli"
+	"github.com/ebb-io/ebb/internal/store/state"
 )
 
 func holdCommand(a *cli.App) *cobra.Command {
@@ -22,7 +23,9 @@ func holdCommand(a *cli.App) *cobra.Command {
 			"hold -- docker compose pull",
 			"hold -- ./update.sh --all"),
 		Long: `For pulls and updates that shall not meet a pass. The command has this one's
-streams, gets its signals, and its exit code becomes this one's.`,
+streams, gets its signals, and its exit code becomes this one's. When it ends,
+passes may go on, whatever it left in the background; if this one is killed,
+when all of that has ended.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
 				return cli.Usagef("want a command behind --, such as %s hold -- docker compose pull (see %s --help)", a.Typed(group), cmd.CommandPath())
@@ -48,7 +51,7 @@ func hold(ctx context.Context, a *cli.App, where *engineFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = state.Release(lock) }() // its command has ended, if not all that it began
 	return start(ctx, a, args, lock)
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,7 +81,7 @@ func watching(flags watchFlags) (w *watch, stdout, stderr *bytes.Buffer) {
 	a := &cli.App{Program: cli.EbbHost(), Process: cli.Process{
 		Out: cli.Output{Writer: stdout}, Err: cli.Output{Writer: stderr}, Now: func() time.Time { return now },
 	}}
-	return &watch{job: &job{App: a}, flags: &flags, log: newLog(a), metrics: metrics.New("test")}, stdout, stderr
+	return &watch{job: &job{App: a}, flags: &flags, notifyFor: time.Minute, log: newLog(a), metrics: metrics.New("test")}, stdout, stderr
 }
 
 func readFile(t *testing.T, path string) string {
@@ -180,6 +182,33 @@ func TestNotification(t *testing.T) {
 	if want := "level=WARN msg=\"the notification failed\" command=\"exit 3\" error=\"exit status 3\"\n"; !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("said %q, want %q", stderr, want)
 	}
+}
+
+// TestNotificationThatHangs is ended with all that it started.
+func TestNotificationThatHangs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	w, _, stderr := watching(watchFlags{notify: "sleep 600 & echo $! > " + file + "; wait"})
+	w.notifyFor = 500 * time.Millisecond
+	w.notify(t.Context(), nil)
+	if !strings.Contains(stderr.String(), "the notification failed") {
+		t.Errorf("said %q", stderr)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(readFile(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	for deadline := time.Now().Add(5 * time.Second); lives(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what it started lives on")
+		}
+	}
+}
+
+// lives tells whether a process runs, and is not only waited for.
+func lives(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(status), ") Z ")
 }
 
 func TestMetricsFile(t *testing.T) {

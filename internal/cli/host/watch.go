@@ -71,6 +71,8 @@ type watch struct {
 	schedule app.Schedule
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+	// notifyFor is how long a command may take to pass a result on.
+	notifyFor time.Duration
 }
 
 func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error) {
@@ -88,8 +90,11 @@ func newWatch(a *cli.App, cmd *cobra.Command, flags *watchFlags) (*watch, error)
 	case a.Common.Output == cli.YAML || a.Common.Output == cli.Name:
 		return nil, cli.Usagef("-o %s: a watch writes lines of its log, and with -o json also a Result in one line", a.Common.Output)
 	}
+	if err := metrics.CheckTextfile(flags.textfile); err != nil {
+		return nil, cli.Usagef("--textfile %w", err)
+	}
 	schedule := app.Schedule{Every: flags.every, RetryEvery: flags.retryEvery, Retries: flags.retries}
-	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version())}, nil
+	return &watch{job: j, flags: flags, schedule: schedule, log: newLog(a), metrics: metrics.New(a.Version()), notifyFor: time.Minute}, nil
 }
 
 // newLog writes lines of key=value to standard error, by the program's clock.

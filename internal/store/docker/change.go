@@ -106,7 +106,7 @@ func (e *Engine) said(ref string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case notFound(err, "image"):
+	case notFound(err, noImage):
 		return fmt.Errorf("image %s: %w: %w", ref, ErrNotFound, err)
 	case errdefs.IsConflict(err) && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("image %s: %w: %w", ref, ErrConflict, err)

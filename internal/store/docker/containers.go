@@ -72,7 +72,7 @@ func (e *Engine) inspect(ctx context.Context, s *container.Summary) (engine.Cont
 		return engine.Container{}, ctx.Err()
 	case s.State == container.StateRemoving:
 		return out, nil
-	case notFound(err, "container"):
+	case notFound(err, noContainer):
 		return engine.Container{}, fmt.Errorf("container %s: %w", s.ID, errVanished)
 	}
 	return engine.Container{}, fmt.Errorf("container %s: %w", s.ID, err)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -166,9 +167,16 @@ func incomplete(format string, a ...any) error {
 	return fmt.Errorf("%w: %w", ErrIncomplete, fmt.Errorf(format, a...))
 }
 
+// The words of engines for what they do not have, in one line: Docker begins with
+// them, podman ends with them.
+var (
+	noImage     = regexp.MustCompile(`(?i)^error response from daemon: (no such image: .*|.*: (no such image|image not known))$`)
+	noContainer = regexp.MustCompile(`(?i)^error response from daemon: (no such container: .*|.*: no such container)$`)
+)
+
 // notFound tells whether the engine itself said that it has no such image or
 // container. Any proxy can answer 404, and an engine does for a path that it
 // does not know.
-func notFound(err error, what string) bool {
-	return errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(err.Error()), what)
+func notFound(err error, words *regexp.Regexp) bool {
+	return errdefs.IsNotFound(err) && words.MatchString(err.Error())
 }

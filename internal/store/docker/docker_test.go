@@ -110,6 +110,7 @@ func TestSnapshotIsAllThatIsThere(t *testing.T) {
 func TestAnyFailingCallIsAnIncompleteView(t *testing.T) {
 	faults := map[string]fake.Fault{
 		"500": {Status: 500, Message: "broken"}, "404 of a proxy": {Status: 404, Message: "page not found"},
+		"empty 404": {Status: 404, Page: true}, "page of a proxy": {Status: 404, Message: "<img>\nno such image or container\n", Page: true},
 		"empty": {Empty: true}, "half": {Half: true}, "reset": {Reset: true},
 	}
 	kinds := []fake.Kind{fake.GetInfo, fake.ListImages, fake.InspectImage, fake.ListContainers, fake.InspectContainer, fake.ListServices}
@@ -187,6 +188,16 @@ func TestContainerThatIsListedButNotThereIsAnError(t *testing.T) {
 	}
 	if n := f.Count(fake.ListContainers); n != 5 {
 		t.Errorf("%d lists, want 5", n)
+	}
+	f.ResetCalls()
+	f.Fail(func(c fake.Call) *fake.Fault {
+		if c.Kind == fake.InspectContainer {
+			return &fake.Fault{Status: 404, Page: true}
+		}
+		return nil
+	})
+	if _, err := e.Snapshot(t.Context()); !errors.Is(err, docker.ErrIncomplete) || f.Count(fake.ListContainers) != 1 {
+		t.Errorf("a proxy's word is taken for the engine's: %v after %d lists", err, f.Count(fake.ListContainers))
 	}
 	f.SetState("web", "removing", "")
 	s, err := e.Snapshot(t.Context())
@@ -268,9 +279,26 @@ func TestRemoveSendsNothingInexact(t *testing.T) {
 func TestNotFoundOfAProxyIsNotGone(t *testing.T) {
 	f := world(t, fake.Options{})
 	e := open(t, f.Host())
-	f.Fail(func(fake.Call) *fake.Fault { return &fake.Fault{Status: 404, Message: "page not found"} })
-	if err := e.Remove(t.Context(), "traefik:2"); err == nil || errors.Is(err, docker.ErrNotFound) {
-		t.Errorf("got %v", err)
+	id, err := e.Inspect(t.Context(), "traefik:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, fault := range map[string]fake.Fault{
+		"an engine without that path": {Status: 404, Message: "page not found"},
+		"nothing":                     {Status: 404, Page: true}, // the client's words then hold the URL, /images/ and all
+		"a page":                      {Status: 404, Message: "<html><img alt=image>\nno such image: x\n</html>", Page: true},
+		"no image's":                  {Status: 404, Message: "No such container: image"},
+		"a part of one":               {Status: 404, Message: "image sha256:0123: content digest: not found"},
+	} {
+		f.Fail(func(fake.Call) *fake.Fault { return &fault })
+		_, inspected := e.Inspect(t.Context(), "traefik:2")
+		for what, err := range map[string]error{
+			"inspect": inspected, "remove": e.Remove(t.Context(), "traefik:2"), "tag": e.Tag(t.Context(), id.ID, name(t, "traefik:3")),
+		} {
+			if err == nil || errors.Is(err, docker.ErrNotFound) {
+				t.Errorf("%s, answered with %s: %v", what, title, err)
+			}
+		}
 	}
 }
 

@@ -215,7 +215,7 @@ func (e *Engine) identify(ctx context.Context, images []*engine.Image, failed fu
 		got, err := within(ctx, listTimeout, func(ctx context.Context) (client.ImageInspectResult, error) {
 			return e.api.ImageInspect(ctx, i.ID.String())
 		})
-		if notFound(err, "image") {
+		if notFound(err, noImage) {
 			return nil
 		}
 		if err != nil {

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/ebb-io/ebb/internal/engine"
+	"github.com/ebb-io/ebb/internal/image"
 	"github.com/ebb-io/ebb/internal/store/docker"
 	"github.com/ebb-io/ebb/internal/testkit/engines"
+	fake "github.com/ebb-io/ebb/internal/testkit/fakeengine"
 )
 
 func TestRealEngines(t *testing.T) {
@@ -61,6 +63,29 @@ func TestRealEngines(t *testing.T) {
 			t.Errorf("history: %v, %v", complete, err)
 		}
 	})
+}
+
+// TestRealEnginesSayThatThereIsNone: what is not there is known by the words of
+// each engine.
+func TestRealEnginesSayThatThereIsNone(t *testing.T) {
+	none := func(t *testing.T, real *engines.Engine) {
+		e := open(t, real.Host())
+		never := fake.Digest("never")
+		for _, ref := range []string{"x:1", "example.org:5000/a/b:1", "x@" + never, never} {
+			_, inspected := e.Inspect(t.Context(), ref)
+			for what, err := range map[string]error{"inspect": inspected, "remove": e.Remove(t.Context(), ref)} {
+				if !errors.Is(err, docker.ErrNotFound) {
+					t.Errorf("%s %s: %v", what, ref, err)
+				}
+			}
+		}
+		if err := e.Tag(t.Context(), image.SHA256([]byte("never")), name(t, "x:1")); !errors.Is(err, docker.ErrNotFound) {
+			t.Errorf("tag: %v", err)
+		}
+	}
+	engines.Each(t, none)
+	t.Run("today's graphdriver", func(t *testing.T) { none(t, engines.StartNewGraph(t)) })
+	t.Run("podman", func(t *testing.T) { none(t, engines.StartPodman(t)) })
 }
 
 // An engine that was upgraded, and still has its graph driver, tells when it

@@ -64,7 +64,7 @@ func (d *Dir) Lock(engine string) (release func() error, err error) {
 
 // Hold waits for an engine's lock until ctx ends; waiting is called where it must
 // wait. Who inherits the file holds the lock as well, until the last of them has
-// closed it.
+// closed it or one releases it.
 func (d *Dir) Hold(ctx context.Context, engine string, waiting func()) (*os.File, error) {
 	f, err := d.openEngine(engine)
 	if err != nil {
@@ -73,11 +73,21 @@ func (d *Dir) Hold(ctx context.Context, engine string, waiting func()) (*os.File
 	return f, wait(ctx, f, waiting)
 }
 
+// Release gives up what Hold took, for all who inherited the file too.
+func Release(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+}
+
 // guard keeps two programs from writing the journal at once.
 func (d *Dir) guard(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.patience, fmt.Errorf("it has not let go for %s", d.patience))
+	defer cancel()
 	f, err := openLock(d.file(guardFile))
 	if err == nil {
 		err = wait(ctx, f, func() {})
+	}
+	if errors.Is(err, ErrBusy) {
+		err = fmt.Errorf("another ebb-host holds %s: %w", f.Name(), context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -129,7 +139,7 @@ var errCanNotMake = errors.New("it can not be made")
 // openLock opens the file of a lock. One that is there is only read: where
 // everybody may write, a system lets nobody create another's file anew.
 func openLock(path string) (*os.File, error) {
-	f, err := openRegular(path, 0)
+	f, err := openRegular(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = makeLock(path)
 	}
@@ -141,10 +151,10 @@ func openLock(path string) (*os.File, error) {
 
 // makeLock makes a file that every user can lock, whatever the umask.
 func makeLock(path string) (*os.File, error) {
-	f, err := openRegular(path, os.O_CREATE|os.O_EXCL)
+	f, err := openRegular(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist): // another was faster
-		return openRegular(path, 0)
+		return openRegular(path, os.O_RDONLY, 0)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
 		return nil, fmt.Errorf("%w: %w", errCanNotMake, err)
 	case err != nil:
@@ -156,10 +166,10 @@ func makeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openRegular opens a file to be read. It follows no link and waits for no pipe
-// that another may have put there.
-func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+// openRegular opens a file. It follows no link and waits for no pipe that another
+// may have put there.
+func openRegular(path string, flags int, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"github.com/ebb-io/ebb/internal/journal"
 )
@@ -46,11 +45,14 @@ type document struct {
 type Dir struct {
 	path  string
 	locks string // folder of the locks
+	// patience is how long the journal may be another's: a read and a write take
+	// no minute.
+	patience time.Duration
 }
 
 // Open takes the folder at path, and makes it where there is none.
 func Open(path string) (*Dir, error) {
-	d := &Dir{path: path, locks: everybodys}
+	d := &Dir{path: path, locks: everybodys, patience: time.Minute}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return d, fmt.Errorf("state folder: %w", err)
 	}
@@ -98,7 +100,7 @@ func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 // read is the journal. One that is damaged, or of a kind that this program does
 // not know, is lost; one that can not be read at all is an error.
 func (d *Dir) read() (doc document, lost, err error) {
-	f, err := openRegular(d.file(journalFile), 0)
+	f, err := openRegular(d.file(journalFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return document{}, nil, nil
 	}
@@ -136,7 +138,7 @@ func (d *Dir) write(doc document) (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.OpenFile(d.file(nextFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	f, err := openRegular(d.file(nextFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

@@ -161,6 +161,60 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
+// TestOddFilesInPlaceOfTheNextJournal: nothing is written through them, nor
+// waited for, and they stay.
+func TestOddFilesInPlaceOfTheNextJournal(t *testing.T) {
+	for name, make := range map[string]func(path, other string) error{
+		"a link":   func(path, other string) error { return os.Symlink(other, path) },
+		"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":   func(path, _ string) error { return unix.Mkfifo(path, 0o600) },
+		"a pipe that is read": func(path, _ string) error {
+			err := unix.Mkfifo(path, 0o600)
+			reader, failed := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+			t.Cleanup(func() { _ = reader.Close() })
+			return errors.Join(err, failed)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			put(t, d, "a", record(1))
+			other := filepath.Join(t.TempDir(), "other")
+			if err := errors.Join(os.WriteFile(other, []byte("kept"), 0o600), make(d.file(nextFile), other)); err != nil {
+				t.Fatal(err)
+			}
+			done := goUpdate(t, d)
+			select {
+			case err := <-done:
+				if err == nil || !strings.Contains(err.Error(), d.file(nextFile)) {
+					t.Errorf("%v, want an error that names the file", err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatal("it waits")
+			}
+			if data, err := os.ReadFile(other); err != nil || string(data) != "kept" {
+				t.Errorf("%q, %v", data, err)
+			}
+			if info, err := os.Lstat(d.file(nextFile)); err != nil || info.Mode().IsRegular() {
+				t.Errorf("%v, %v: it is gone", info, err)
+			}
+			if got, lost, err := d.Load("a"); got.NumImages != 1 || lost != nil || err != nil {
+				t.Errorf("%+v, %v, %v", got, lost, err)
+			}
+		})
+	}
+}
+
+// goUpdate changes a record, and does not wait for it.
+func goUpdate(t *testing.T, d *Dir) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Update(context.Background(), "a", func(journal.Record) (journal.Record, error) { return record(2), nil })
+		done <- err
+	}()
+	return done
+}
+
 func TestFailedChangeWritesNothing(t *testing.T) {
 	d := open(t)
 	put(t, d, "a", record(1))
@@ -254,107 +308,6 @@ func count(t *testing.T, d *Dir, key string) {
 		_, err := d.Update(t.Context(), key, func(r journal.Record) (journal.Record, error) { r.NumImages++; return r, nil })
 		if err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func TestLockIsForOne(t *testing.T) {
-	d := open(t)
-	release, err := d.Lock("e")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Lock("e"); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), d.file(lockName("e"))) {
-		t.Errorf("got %v", err)
-	}
-	if other, err := d.Lock("another engine"); err != nil {
-		t.Error(err)
-	} else if err := other(); err != nil {
-		t.Error(err)
-	}
-	if err := release(); err != nil {
-		t.Error(err)
-	}
-	if again, err := d.Lock("e"); err != nil {
-		t.Error(err)
-	} else if err := again(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestHoldWaits(t *testing.T) {
-	d := open(t)
-	release, err := d.Lock("e")
-	if err != nil {
-		t.Fatal(err)
-	}
-	waited := 0
-	held, err := d.Hold(t.Context(), "e", func() { waited++; _ = release() })
-	if err != nil || waited != 1 {
-		t.Fatalf("waited %d times, %v", waited, err)
-	}
-	if _, err := d.Lock("e"); !errors.Is(err, ErrBusy) {
-		t.Errorf("got %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := d.Hold(ctx, "e", cancel); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if err := held.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestFlock: other programs take the same lock, and whoever inherits it holds it.
-func TestFlock(t *testing.T) {
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("NOT TESTED: there is no flock (util-linux)")
-	}
-	d := open(t)
-	held, err := d.Hold(t.Context(), "e", func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	flock := func() error {
-		return exec.CommandContext(t.Context(), "flock", "-n", d.file(lockName("e")), "true").Run()
-	}
-	if flock() == nil {
-		t.Error("flock takes what is held")
-	}
-	child := exec.CommandContext(t.Context(), "cat")
-	input, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	child.ExtraFiles = []*os.File{held}
-	if err := errors.Join(child.Start(), held.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Lock("e"); !errors.Is(err, ErrBusy) {
-		t.Errorf("the child that inherited it does not hold it: %v", err)
-	}
-	if err := errors.Join(input.Close(), child.Wait()); err != nil {
-		t.Fatal(err)
-	}
-	if err := flock(); err != nil {
-		t.Errorf("it is still held: %v", err)
-	}
-}
-
-// Another user's lock file can be taken by everybody who can read it.
-func TestLockStaysInItsFolder(t *testing.T) {
-	d := open(t)
-	seen := map[string]string{}
-	for _, id := range []string{"", ".", "..", "../x", "a/b", "a\x00b", strings.Repeat("a", 300), "WGC3:GO4V", "é", "a b"} {
-		path := d.file(lockName(id))
-		if filepath.Dir(path) != d.locks || strings.ContainsAny(filepath.Base(path), "\x00 /") || seen[path] != "" {
-			t.Errorf("%q: %s", id, path)
-		}
-		seen[path] = "another's"
-		if release, err := d.Lock(id); err != nil {
-			t.Errorf("%q: %v", id, err)
-		} else if err := release(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/moby/moby/client"
@@ -14,6 +15,7 @@ func containers() []fact {
 		{name: "a container protects its image from a removal by ID", test: idInUse},
 		{name: "a container does not protect the name that it was made from", test: nameInUse},
 		{name: "a container shows a bare ID once its name has moved, and an inspection the name", test: nameMoved},
+		{name: "a container that is not there is 404", test: noContainer},
 		{name: "a mounted image goes by ID, and stays by name", test: mountedImage, only: engine.Containerd},
 	}
 }
@@ -63,6 +65,13 @@ func nameMoved(t *testing.T, l look) {
 		}
 	}
 	t.Error("a container that never ran is not listed")
+}
+
+func noContainer(t *testing.T, l look) {
+	_, err := l.Client.ContainerInspect(t.Context(), strings.Repeat("0123", 16), client.ContainerInspectOptions{})
+	if !saysNone(err, "container") {
+		t.Errorf("%v, want not found", err)
+	}
 }
 
 func mountedImage(t *testing.T, l look) {

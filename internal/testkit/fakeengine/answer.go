@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +20,14 @@ func (r *refusal) Error() string { return r.message }
 
 func fault(status int, format string, a ...any) error {
 	return &refusal{status, fmt.Sprintf(format, a...)}
+}
+
+// noSuch is the engine's word that it has no such image or container.
+func (e *Engine) noSuch(what, name string) error {
+	if e.opts.Podman {
+		return fault(404, "failed to find %s %s: no such %s", what, name, what)
+	}
+	return fault(404, "No such %s: %s", what, name)
 }
 
 // answer is the whole of the engine's HTTP.
@@ -83,6 +92,10 @@ func (e *Engine) meet(w http.ResponseWriter, c Call, f Fault) {
 		reset(w)
 	case f.Empty:
 		w.WriteHeader(http.StatusOK)
+	case f.Page:
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.Status)
+		_, _ = io.WriteString(w, f.Message)
 	default:
 		write(w, nil, fault(f.Status, "%s", f.Message))
 	}

@@ -49,6 +49,7 @@ func (c Call) Mutates() bool { return c.Kind == DeleteImage || c.Kind == TagImag
 type Fault struct {
 	Status  int    // an error's status with Message
 	Message string // of Status
+	Page    bool   // Message is a page, or nothing, as proxies answer
 	Reset   bool   // the connection is closed without a word
 	Empty   bool   // 200 and nothing else
 	Half    bool   // the first half of the answer, then the connection is closed

@@ -35,7 +35,7 @@ type Options struct {
 	Root    string // DockerRootDir; a folder of its own, with its ID in it, when empty
 	Manager bool   // of a Swarm
 	// Podman answers in podman's forms: IDs without sha256:, null for no names,
-	// and a Podman component in /version.
+	// its words for what is not there, and a Podman component in /version.
 	Podman bool
 	Now    func() time.Time
 }

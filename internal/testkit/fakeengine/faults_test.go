@@ -24,6 +24,7 @@ func TestFaults(t *testing.T) {
 		fault  fakeengine.Fault
 	}{
 		{"a status", fakeengine.Fault{Status: 500, Message: "no"}},
+		{"a page", fakeengine.Fault{Status: 404, Message: "<html>", Page: true}},
 		{"a reset", fakeengine.Fault{Reset: true}},
 		{"an empty answer", fakeengine.Fault{Empty: true}},
 		{"half an answer", fakeengine.Fault{Half: true}},

@@ -126,7 +126,7 @@ func (e *Engine) resolve(s string) (id string, byID bool, err error) {
 	case len(found) == 1:
 		return found[0], true, nil
 	}
-	return "", false, fault(404, "No such image: %s", s)
+	return "", false, e.noSuch("image", s)
 }
 
 // stored is the form under which a name is kept: a digest drops the tag.

@@ -279,7 +279,7 @@ func (c *Container) mounts() []container.MountPoint {
 func (e *Engine) inspectContainer(s string, api int) (any, error) {
 	c := e.container(s)
 	if c == nil {
-		return nil, fault(404, "No such container: %s", s)
+		return nil, e.noSuch("container", s)
 	}
 	state := container.State{Status: container.ContainerState(c.State), Running: c.live(), Paused: c.State == "paused", Restarting: c.State == "restarting", Dead: c.State == "dead"}
 	if c.Health != "" {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package pins
+
+import "os"
+
+func ofKernel(*os.File) bool { return false }
