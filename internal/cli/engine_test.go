@@ -35,8 +35,9 @@ func fakeEngine(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	id := "TEST:" + rand.Text() // locks are by ID, and scripts run beside each other
 	ts.Defer(func() { _ = os.Remove("/run/lock/ebb-" + strings.ReplaceAll(id, ":", "-") + ".lock") })
+	started := time.Now()
 	e := fakeengine.Start(scriptTB{ts}, fakeengine.Options{
-		Store: engine.StoreKind(args[0]), ID: id, Name: "box-7", Now: func() time.Time { return now.AddDate(0, -1, 0) },
+		Store: engine.StoreKind(args[0]), ID: id, Name: "box-7", Now: func() time.Time { return now.AddDate(0, -1, 0).Add(time.Since(started)) },
 	})
 	for _, name := range []string{
 		"traefik:v2.10.7", "traefik:v2.11.0", "traefik:v3.0.4", "traefik:v3.1.0", "traefik:v3.1.2", "traefik:v3.2.0",

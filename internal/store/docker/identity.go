@@ -100,13 +100,17 @@ func (e *Engine) again(ctx context.Context) (engine.Engine, error) {
 	return now, nil
 }
 
-// clockSkew is by how much the engine's clock is ahead, at least.
+// clockSkew is by how much the engine's clock is ahead.
 func clockSkew(info system.Info, now time.Time) time.Duration {
 	at, err := time.Parse(time.RFC3339Nano, info.SystemTime)
 	if err != nil {
 		return 0
 	}
-	return at.Sub(now)
+	// Within a second it is the answer's way, and no skew.
+	if skew := at.Sub(now); skew.Abs() > time.Second {
+		return skew
+	}
+	return 0
 }
 
 func tooOld(version string) error {
