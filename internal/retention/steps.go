@@ -25,12 +25,11 @@ func (p *Plan) Steps() []Step {
 	return steps
 }
 
-// Candidates are the images that go, or that only time or the number of
-// deletions keeps.
-func (p *Plan) Candidates() []*engine.Image {
+// Deletes are the images that go.
+func (p *Plan) Deletes() []*engine.Image {
 	var found []*engine.Image
 	for i := range p.Decisions {
-		if d := &p.Decisions[i]; d.Delete || d.Postponed || !d.Until.IsZero() {
+		if d := &p.Decisions[i]; d.Delete {
 			found = append(found, d.Image)
 		}
 	}

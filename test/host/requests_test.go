@@ -91,6 +91,9 @@ func TestTheNumberOfRequests(t *testing.T) {
 			if test.opts.Store == engine.Containerd {
 				look[fakeengine.Leases] = 1 // the gate's, for pulls under way
 			}
+			if test.inspects > 0 {
+				look[fakeengine.InspectImage] = 50 + 5 // those without a tag, and of the ten that go those with one
+			}
 			h.policy.MaxDeletes = 10                     // half of them by a name first
 			look[fakeengine.DeleteImage] = 10 + 5        // of images and of those names
 			look[fakeengine.InspectImage] += 10 + 5 + 10 // before each, and after each image

@@ -70,7 +70,7 @@ func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*P
 	if err != nil {
 		return nil, err
 	}
-	e.Identify(ctx, pass.Plan.Candidates()) // whether it can be pulled again
+	e.Identify(ctx, pass.Plan.Deletes()) // whether they can be pulled again
 	return pass, nil
 }
 

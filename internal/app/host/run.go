@@ -96,13 +96,13 @@ func (r *run) plan(ctx context.Context, named retention.Named, binding bool) (*P
 		return nil, err
 	}
 	pass.Unseen = r.gate.unseen
-	r.engine.Identify(ctx, pass.Plan.Candidates())
 	if named != nil {
 		if stale := pass.Plan.Stale(named); len(stale) > 0 {
 			return pass, staleError(stale)
 		}
 		pass.Plan = pass.Plan.Restrict(named)
 	}
+	r.engine.Identify(ctx, pass.Plan.Deletes())
 	return pass, r.admit(pass)
 }
 
