@@ -62,6 +62,7 @@ type run struct {
 	engine *docker.Engine
 	state  *state.Dir
 	gate   gate
+	done   []journal.Deletion // that are not written down yet
 	result *Result
 }
 
@@ -155,13 +156,14 @@ func (r *run) approve(ctx context.Context) (err error) {
 func (r *run) delete(ctx context.Context) (*Result, error) {
 	before, known := r.engine.Free(ctx)
 	r.result.Outcome = execute.Run{
-		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Begin: r.begin, Done: r.remember,
+		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Begin: r.begin,
+		Done: func(d execute.Deletion) { r.done = append(r.done, r.entry(d)) },
 	}.Do(ctx, r.result.Plan.Steps())
 	after, still := r.engine.Free(context.WithoutCancel(ctx))
 	if r.result.Measured = known && still; r.result.Measured {
 		r.result.MeasuredFreedBytes = after - before
 	}
-	return r.finish(), errors.Join(r.result.Outcome.Stopped, r.rememberLeft())
+	return r.finish(), errors.Join(r.result.Outcome.Stopped, r.remember())
 }
 
 func (r *run) finish() *Result {
@@ -179,16 +181,21 @@ func (r *run) again(ctx context.Context) (retention.Named, error) {
 }
 
 // begin writes down that an image is about to go, so that its deletion is known
-// even if this process ends amid it.
+// even if this process ends amid it, and with it what went before.
 func (r *run) begin(d execute.Deletion) error {
 	entry := r.entry(d)
-	return r.write(func(record journal.Record) journal.Record { return record.Begin(entry) })
+	err := r.write(func(record journal.Record) journal.Record { return deleted(record, r.done).Begin(entry) })
+	if err == nil {
+		r.done = nil
+	}
+	return err
 }
 
-// remember writes down, at once, that an image is gone.
-func (r *run) remember(done execute.Deletion) error {
-	entry := r.entry(done)
-	return r.write(func(record journal.Record) journal.Record { return record.Deleted(entry) })
+func deleted(record journal.Record, done []journal.Deletion) journal.Record {
+	for _, d := range done {
+		record = record.Deleted(d)
+	}
+	return record
 }
 
 func (r *run) entry(d execute.Deletion) journal.Deletion {
@@ -210,16 +217,16 @@ func (r *run) entry(d execute.Deletion) journal.Deletion {
 	return entry
 }
 
-// rememberLeft writes down what was begun and is still there: what the engine
-// refused is not asked for again too soon. After an error it is not known what
-// became of the last image; the next look tells.
-func (r *run) rememberLeft() error {
-	out := &r.result.Outcome
-	if out.Stopped != nil && len(out.Refused) == 0 || len(out.Refused)+len(out.Moved)+len(out.Gone) == 0 {
+// remember writes down what is not yet. What the engine refused is not asked for
+// again too soon. After an error it is not known what became of the last image:
+// the next look tells.
+func (r *run) remember() error {
+	out, now := &r.result.Outcome, r.Clock()
+	if len(out.Deleted)+len(out.Refused)+len(out.Moved)+len(out.Gone)+len(out.Failed) == 0 {
 		return nil
 	}
-	now := r.Clock()
 	return r.write(func(record journal.Record) journal.Record {
+		record = deleted(record, r.done)
 		if out.Stopped == nil {
 			record = record.Left()
 		}

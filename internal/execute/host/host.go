@@ -41,8 +41,8 @@ type Run struct {
 	// Begin is told of each image right before its first name goes. Its error
 	// ends the pass, and nothing of the image is touched.
 	Begin func(Deletion) error
-	// Done is told of each deletion at once. Its error ends the pass.
-	Done func(Deletion) error
+	// Done is told of each deletion at once.
+	Done func(Deletion)
 }
 
 // Deletion is a step that is being done, or was.
@@ -105,7 +105,8 @@ func (r Run) one(ctx context.Context, step retention.Step, out *Outcome) {
 	case deleted:
 		out.Deleted = append(out.Deleted, done)
 		out.FreedBytes += step.Bytes
-		out.Stopped = errors.Join(err, r.Done(done))
+		out.Stopped = err
+		r.Done(done)
 	case err == nil:
 		out.Gone = append(out.Gone, step)
 	case errors.Is(err, errLost): // whatever else it is

@@ -70,7 +70,7 @@ func run(e *fakeEngine) host.Run {
 		Engine: e, Clock: func() time.Time { return now },
 		Still: func(context.Context, retention.Step) error { return nil },
 		Begin: func(host.Deletion) error { return nil },
-		Done:  func(host.Deletion) error { return nil },
+		Done:  func(host.Deletion) {},
 	}
 }
 
@@ -350,26 +350,33 @@ func TestSignalAmidAnImage(t *testing.T) {
 }
 
 // The image in hand is finished when the pass is told to end, and no other is
-// begun; the same when the journal can not be written.
+// begun.
 func TestEnd(t *testing.T) {
 	end := errors.New("told to end")
-	for _, tt := range []struct {
-		name string
-		done func(cancel context.CancelCauseFunc) error
-	}{
-		{"signal", func(cancel context.CancelCauseFunc) error { cancel(end); return nil }},
-		{"journal", func(context.CancelCauseFunc) error { return end }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e := world(false, images())
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			r := run(e)
-			r.Done = func(host.Deletion) error { return tt.done(cancel) }
-			out := r.Do(ctx, steps(e, "two", "one"))
-			if len(out.Deleted) != 1 || !errors.Is(out.Stopped, end) || len(e.names[id("one")]) != 1 {
-				t.Errorf("%+v", out)
-			}
-		})
+	e := world(false, images())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	r := run(e)
+	r.Done = func(host.Deletion) { cancel(end) }
+	out := r.Do(ctx, steps(e, "two", "one"))
+	if len(out.Deleted) != 1 || !errors.Is(out.Stopped, end) || len(e.names[id("one")]) != 1 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// What can not be written down is not begun, and nothing behind it.
+func TestWhatCanNotBeWrittenDown(t *testing.T) {
+	full := errors.New("no space left")
+	e := world(false, images())
+	r := run(e)
+	r.Begin = func(d host.Deletion) error {
+		if d.ID == id("two") {
+			return full
+		}
+		return nil
+	}
+	out := r.Do(t.Context(), steps(e, "one", "two", "three"))
+	if len(out.Deleted) != 1 || !errors.Is(out.Stopped, full) || len(e.names[id("two")]) != 2 || len(e.names[id("three")]) == 0 {
+		t.Errorf("%+v", out)
 	}
 }

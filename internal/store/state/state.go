@@ -134,7 +134,7 @@ func decode(data []byte, doc *document) error {
 // write replaces the journal at once, and returns when it will stay.
 func (d *Dir) write(doc document) (err error) {
 	doc.APIVersion, doc.Kind = apiVersion, kind
-	data, err := json.MarshalIndent(doc, "", " ")
+	data, err := json.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
