@@ -20,8 +20,8 @@ func (u User) String() string { return strings.TrimSpace(u.Who + " " + u.How) }
 // Uses is who needs which image, by its ID and by its names: a name that a
 // container was made from is needed whichever image bears it now.
 type Uses struct {
-	images []Image
-	by     map[image.Digest][]User
+	snapshot *Snapshot
+	by       map[image.Digest][]User
 	// Unreadable are those who name what can not be read, which may be any
 	// image.
 	Unreadable []User
@@ -30,7 +30,7 @@ type Uses struct {
 // Uses is who needs the images of a snapshot: containers in whatever state, and
 // services.
 func (s *Snapshot) Uses() *Uses {
-	u := &Uses{images: s.Images, by: map[image.Digest][]User{}}
+	u := &Uses{snapshot: s, by: map[image.Digest][]User{}}
 	for i := range s.Containers {
 		u.addContainer(&s.Containers[i])
 	}
@@ -48,7 +48,7 @@ func (u *Uses) addContainer(c *Container) {
 		u.addDigest(c.Manifest, User{Who: c.Label()})
 	}
 	if c.From != "" {
-		u.AddName(c.From, User{c.Label(), "was made from this name"})
+		u.addName(c.From, User{c.Label(), "was made from this name"})
 	}
 	for _, ref := range c.Mounts {
 		u.addReference(ref, User{c.Label(), "mounts it"})
@@ -74,47 +74,44 @@ func (u *Uses) Of(id image.Digest) []User {
 
 // addReference is for what is needed by a text alone.
 func (u *Uses) addReference(ref string, by User) {
-	if !u.AddName(ref, by) {
+	if !u.addName(ref, by) {
 		u.Unreadable = append(u.Unreadable, User{by.Who, fmt.Sprintf("names %q, which can not be read", ref)})
 	}
 }
 
-// AddName notes one more who needs what a text may mean: an ID, the beginning of
-// one, or a name. Where it may be several it is all of them. It is false for a
-// text that is none of these.
-func (u *Uses) AddName(ref string, by User) bool {
-	if id, err := image.ParseDigest(ref); err == nil {
-		u.addDigest(id, by)
-		return true
+func (u *Uses) addName(ref string, by User) (readable bool) {
+	ids, readable := u.snapshot.Meant(ref)
+	for _, id := range ids {
+		u.Add(id, by)
 	}
-	short := strings.TrimPrefix(ref, "sha256:")
-	isID := isHex(short)
-	if isID {
-		for i := range u.images {
-			if strings.HasPrefix(u.images[i].ID.Hex(), short) {
-				u.Add(u.images[i].ID, by)
-			}
-		}
-	}
-	n, err := image.ParseName(ref)
-	if err != nil {
-		return isID
-	}
-	for i := range u.images {
-		if means(n, &u.images[i]) {
-			u.Add(u.images[i].ID, by)
-		}
-	}
-	return true
+	return readable
 }
 
 func (u *Uses) addDigest(d image.Digest, by User) {
-	u.Add(d, by)
-	for i := range u.images {
-		if u.images[i].ID != d && u.images[i].HasDigest(d) {
-			u.Add(u.images[i].ID, by)
+	for i := range u.snapshot.Images {
+		if img := &u.snapshot.Images[i]; img.HasDigest(d) {
+			u.Add(img.ID, by)
 		}
 	}
+}
+
+// Meant are the images that a text may mean: an ID, the beginning of one, or a
+// name. Where it may be several it is all of them. A text that is none of these
+// is not readable.
+func (s *Snapshot) Meant(ref string) (ids []image.Digest, readable bool) {
+	id, err := image.ParseDigest(ref)
+	isID := err == nil
+	short := strings.TrimPrefix(ref, "sha256:")
+	isShort := !isID && isHex(short)
+	n, err := image.ParseName(ref)
+	isName := err == nil && !isID
+	for i := range s.Images {
+		img := &s.Images[i]
+		if isID && img.HasDigest(id) || isShort && strings.HasPrefix(img.ID.Hex(), short) || isName && means(n, img) {
+			ids = append(ids, img.ID)
+		}
+	}
+	return ids, isID || isShort || isName
 }
 
 // means tells whether a name that somebody wrote may mean an image: by its tag,

@@ -67,7 +67,8 @@ type Refusal struct {
 
 // Deletion is an image that Ebb deleted.
 type Deletion struct {
-	At         time.Time    `json:"at"` // when it began
+	At         time.Time    `json:"at"`             // when it began
+	Ended      time.Time    `json:"ended,omitzero"` // zero: only that the image is gone is known
 	ID         image.Digest `json:"id"`
 	Repository string       `json:"repository"` // in full
 	Names      []string     `json:"names"`      // in full

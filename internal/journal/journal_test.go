@@ -150,17 +150,51 @@ func TestUsed(t *testing.T) {
 // TestUsedSinceTheLastLook: a container that is gone by now was a use.
 func TestUsedSinceTheLastLook(t *testing.T) {
 	w := New(Tagged("web:1", "web:2", "web:3"))
-	from := func(kind, action, ref string) engine.Event {
-		return engine.Event{At: Now(), Type: kind, Action: action, ID: "c", From: ref}
+	from := func(kind, action, ref string, ago time.Duration) engine.Event {
+		return engine.Event{At: Now().Add(-ago), Type: kind, Action: action, ID: "c", From: ref}
 	}
 	r := journal.Record{}.Observe(&w.Snapshot, []engine.Event{
-		from(engine.OfContainer, "create", "web:1"), from(engine.OfContainer, "die", ID("web:2").Hex()[:12]),
-		from(engine.OfImage, "tag", "web:3"), from(engine.OfContainer, "create", "WEB:::"), from(engine.OfContainer, "create", ""),
+		from(engine.OfContainer, "create", "web:1", 2*Day), from(engine.OfContainer, "destroy", "web:1", Day),
+		from(engine.OfContainer, "die", ID("web:2").Hex()[:12], -time.Minute),
+		from(engine.OfImage, "tag", "web:3", 0), from(engine.OfContainer, "create", "WEB:::", 0), from(engine.OfContainer, "create", "", 0),
 	}, nil, Now())
-	for label, used := range map[string]bool{"web:1": true, "web:2": true, "web:3": false} {
-		if got := r.Images[ID(label)].LastUsed; got.IsZero() == used {
-			t.Errorf("%s was last used %s", label, got)
+	want := map[string]time.Time{"web:1": Now().Add(-Day), "web:2": Now(), "web:3": {}}
+	for label, at := range want {
+		if got := r.Images[ID(label)].LastUsed; !got.Equal(at) {
+			t.Errorf("%s was last used %s, want %s", label, got, at)
 		}
+	}
+}
+
+// TestALookThatWasOvertaken takes nothing back of what was written down meanwhile.
+func TestALookThatWasOvertaken(t *testing.T) {
+	all := New(Tagged("web:1", "web:2"), Pin("web:1"))
+	r := observe(journal.Record{}, New(Tagged("web:1", "web:2", "web:3"), Pin("web:3")), time.Second)
+	r = r.Deleted(journal.Deletion{At: Now().Add(-time.Minute), Ended: Now().Add(time.Second), ID: ID("web:2")})
+	got := observe(r, all, 0)
+	if _, back := got.Images[ID("web:2")]; back {
+		t.Error("what was deleted meanwhile is remembered again")
+	}
+	if !got.Images[ID("web:3")].LastUsed.Equal(Now().Add(time.Second)) || len(got.Pins[Name("web:3").String()].Images) != 1 {
+		t.Errorf("what was seen meanwhile is forgotten: %+v", got)
+	}
+	if later := observe(r, all, 2*time.Second); len(later.Images) != 2 {
+		t.Errorf("%v: a later look sees what is here", later.Images)
+	}
+}
+
+// TestWhatAnotherRemovedIsNew when it is back, and was used all the same.
+func TestWhatAnotherRemovedIsNew(t *testing.T) {
+	w := New(Tagged("web:1", "web:2"), Container("exited", "web:1", ""))
+	r := observe(journal.Record{}, w, 0)
+	w.Snapshot.Containers = nil
+	removed := event(engine.OfImage, "delete", ID("web:1").String(), time.Hour)
+	r = r.Observe(&w.Snapshot, []engine.Event{removed, event(engine.OfImage, "untag", ID("web:2").String(), time.Hour)}, nil, Now().Add(Day))
+	if got := r.Images[ID("web:1")]; !got.FirstSeen.Equal(Now().Add(Day)) || !got.LastUsed.Equal(Now()) {
+		t.Errorf("first seen %s, last used %s", got.FirstSeen, got.LastUsed)
+	}
+	if got := r.Images[ID("web:2")]; !got.FirstSeen.Equal(Now()) {
+		t.Errorf("what only lost a name is first seen %s", got.FirstSeen)
 	}
 }
 
@@ -182,12 +216,12 @@ func TestADeletionThatWasBegun(t *testing.T) {
 	if said := gone.Deleted(d); len(said.Deletions) != 1 {
 		t.Errorf("it is said to be done after a look saw so: %v", said.Deletions)
 	}
-	for what, r := range map[string]journal.Record{
-		"its image is here": observe(begun, New(Tagged("web:1", "web:2")), time.Minute), "it came to nothing": begun.Left(),
-	} {
-		if r = observe(r, New(Tagged("web:2")), time.Hour); len(r.Deletions) != 0 || r.Pending != nil {
-			t.Errorf("%s: %v, %v", what, r.Deletions, r.Pending)
-		}
+	here := observe(begun, New(Tagged("web:1", "web:2")), time.Minute)
+	if len(here.Deletions) != 0 || here.Pending == nil {
+		t.Errorf("its image may be going just now: %v, %v", here.Deletions, here.Pending)
+	}
+	if r := observe(here.Dropped(), New(Tagged("web:2")), time.Hour); len(r.Deletions) != 0 || r.Pending != nil {
+		t.Errorf("it came to nothing: %v, %v", r.Deletions, r.Pending)
 	}
 	if said := begun.Deleted(d); len(said.Deletions) != 1 || said.Pending != nil {
 		t.Errorf("it is done: %v, %v", said.Deletions, said.Pending)

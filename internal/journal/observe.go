@@ -15,13 +15,16 @@ import (
 const (
 	forgetStack = 30 * 24 * time.Hour  // compose files that can not be read
 	forgetPin   = 400 * 24 * time.Hour // a pin
+	longestLook = time.Hour            // what was seen later was seen by a clock that has gone back
 )
 
-// Observe is the record after s was seen, with what happened since the last look,
-// and the stacks that were read; r stays as it was. An image that is gone is
-// forgotten, so that one that comes back is new.
+// Observe is the record after s was seen, by a look that began at now, with what
+// happened since the last look, and the stacks that were read; r stays as it was.
+// An image that is gone is forgotten, so that one that comes back is new. What
+// another wrote down meanwhile holds: an image that it saw later is remembered,
+// and one that it deleted is not.
 func (r Record) Observe(s *engine.Snapshot, history []engine.Event, read []pin.Stack, now time.Time) Record {
-	now = r.stamp(now)
+	began, now := now, r.stamp(now)
 	next := Record{
 		Since: r.Since, Seen: now, NumImages: len(s.Images), NumContainers: len(s.Containers),
 		Images: map[image.Digest]Image{}, Pins: map[string]Pin{}, Stacks: map[string]Stack{},
@@ -30,10 +33,25 @@ func (r Record) Observe(s *engine.Snapshot, history []engine.Event, read []pin.S
 	if !believable(next.Since, now) {
 		next.Since = now
 	}
+	for id, img := range r.Images {
+		if img.LastSeen.After(began) && img.LastSeen.Before(began.Add(longestLook)) {
+			next.Images[id] = img
+		}
+	}
+	gone, removed := r.deletedSince(began), removedIn(history)
 	for i := range s.Images {
 		id := s.Images[i].ID
-		next.Images[id] = r.Images[id].seen(&s.Images[i], now)
-		if refusal, ok := r.Refused[id]; ok {
+		if gone[id] {
+			continue
+		}
+		was := r.Images[id]
+		if removed[id.String()] { // and then it came back
+			was.FirstSeen = now
+		}
+		next.Images[id] = was.seen(&s.Images[i], now)
+	}
+	for id, refusal := range r.Refused {
+		if _, here := next.Images[id]; here {
 			next.Refused[id] = refusal
 		}
 	}
@@ -42,6 +60,29 @@ func (r Record) Observe(s *engine.Snapshot, history []engine.Event, read []pin.S
 	next.remain(r.Pins, now)
 	next.composed(r.Stacks, s, read, now)
 	return next
+}
+
+// deletedSince are the images whose deletion ended after a look began, so that it
+// may have seen them still.
+func (r *Record) deletedSince(began time.Time) map[image.Digest]bool {
+	gone := map[image.Digest]bool{}
+	for _, d := range r.Deletions {
+		if !d.Ended.Before(began) {
+			gone[d.ID] = true
+		}
+	}
+	return gone
+}
+
+// removedIn are the IDs of images that were removed, by whomever.
+func removedIn(history []engine.Event) map[string]bool {
+	removed := map[string]bool{}
+	for _, e := range history {
+		if e.Type == engine.OfImage && e.Removes() {
+			removed[e.ID] = true
+		}
+	}
+	return removed
 }
 
 // stamp is the time to write down. By a clock that went back it is that of the
@@ -77,12 +118,20 @@ func (i Image) seen(of *engine.Image, now time.Time) Image {
 // used notes what somebody needs, and what a container was made from that came
 // or went since the last look.
 func (r *Record) used(s *engine.Snapshot, history []engine.Event, now time.Time) {
-	uses := r.Uses(s)
 	for _, e := range history {
-		if e.Type == engine.OfContainer {
-			uses.AddName(e.From, engine.User{Who: "container " + e.ID})
+		if e.Type != engine.OfContainer {
+			continue
+		}
+		ids, _ := s.Meant(e.From)
+		for _, id := range ids {
+			if e.At.Before(now) {
+				r.use(id, e.At)
+			} else {
+				r.use(id, now)
+			}
 		}
 	}
+	uses := r.Uses(s)
 	for i := range s.Images {
 		if id := s.Images[i].ID; uses.Needed(id) {
 			r.use(id, now)
@@ -90,10 +139,11 @@ func (r *Record) used(s *engine.Snapshot, history []engine.Event, now time.Time)
 	}
 }
 
-func (r *Record) use(id image.Digest, now time.Time) {
-	seen := r.Images[id]
-	seen.LastUsed = now
-	r.Images[id] = seen
+func (r *Record) use(id image.Digest, at time.Time) {
+	if seen, here := r.Images[id]; here && at.After(seen.LastUsed) {
+		seen.LastUsed = at.UTC()
+		r.Images[id] = seen
+	}
 }
 
 // believable tells whether a clock that was right can have said a time: none
@@ -240,21 +290,23 @@ func (r Record) Begin(d Deletion) Record {
 	return r
 }
 
-// Left is the record when what was begun came to nothing.
-func (r Record) Left() Record {
+// Dropped is the record when what was begun came to nothing.
+func (r Record) Dropped() Record {
 	r.Pending = nil
 	return r
 }
 
 // settle notes a deletion that was begun, and not said to be done, if its image
-// is gone.
+// is gone. While it is there it may be going just now.
 func (r *Record) settle(begun *Deletion) {
 	if begun == nil {
 		return
 	}
-	if _, there := r.Images[begun.ID]; !there {
-		*r = r.Deleted(*begun)
+	if _, here := r.Images[begun.ID]; here {
+		r.Pending = begun
+		return
 	}
+	*r = r.Deleted(*begun)
 }
 
 // Deleted is the record after a deletion. The last 10,000 are remembered, each

@@ -48,10 +48,10 @@ var meanwhiles = []meanwhile{
 }
 
 // proves makes the run of a plan, after something happened, and compares.
-func (m meanwhile) proves(t *testing.T, h *host, kind engine.StoreKind, before held, how func(*app.RunRequest)) {
+func (m meanwhile) proves(t *testing.T, h *host, kind engine.StoreKind, before held, stale error, how func(*app.RunRequest)) {
 	t.Helper()
 	if m.stale {
-		h.refuses(nil, app.ErrStale, how)
+		h.refuses(nil, stale, how)
 		return
 	}
 	var want []string
@@ -73,7 +73,7 @@ func TestAPlanFile(t *testing.T) {
 				before := h.engine.Held()
 				stored := h.stored()
 				m.do(h)
-				m.proves(t, h, kind, before, func(r *app.RunRequest) { r.PlannedAt, r.Named = stored.PlannedAt, stored.Named })
+				m.proves(t, h, kind, before, app.ErrStale, func(r *app.RunRequest) { r.PlannedAt, r.Named = stored.PlannedAt, stored.Named })
 			})
 		})
 	}
@@ -106,7 +106,7 @@ func TestWhatHappensBeforeTheAnswer(t *testing.T) {
 			onBoth(t, func(t *testing.T, kind engine.StoreKind) {
 				h := town(t, fakeengine.Options{Store: kind})
 				before, after := h.engine.Held(), held(nil)
-				m.proves(t, h, kind, before, approving(func(*app.Pass) (bool, error) {
+				m.proves(t, h, kind, before, app.ErrBusy, approving(func(*app.Pass) (bool, error) {
 					m.do(h)
 					after = h.engine.Held()
 					return true, nil

@@ -116,15 +116,7 @@ func told(event engine.Event) string {
 
 // touches tells whether an event is about a step's repository, or may be.
 func touches(event engine.Event, step retention.Step) bool {
-	if event.Name.Repository == "" || event.Name.Repository == step.Repository || event.ID == step.ID.String() {
-		return true
-	}
-	for _, n := range step.Names {
-		if n.Repository == event.Name.Repository {
-			return true
-		}
-	}
-	return false
+	return event.Name.Repository == "" || event.Name.Repository == step.Repository || event.ID == step.ID.String()
 }
 
 // needed looks at everything anew when containers came or went.

@@ -66,7 +66,7 @@ type Pass struct {
 // journal; where that can not be written, it goes on with what it saw. Its pins
 // are a question, and are not remembered.
 func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
-	pass, err := check(ctx, e, s, req, false)
+	pass, err := check(ctx, e, s, req)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,8 @@ func Check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*P
 	return pass, nil
 }
 
-// check is Check; binding pins are those that the host has from now on.
-func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request, binding bool) (*Pass, error) {
-	pass, err := look(ctx, e, s, req, binding)
+func check(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
+	pass, err := look(ctx, e, s, req)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	execute "github.com/ebb-io/ebb/internal/execute/host"
@@ -87,30 +88,45 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 
 // plan makes the plan, or as much of it as an earlier one names, while nothing is
 // being pulled, and refuses what may not be carried out. Binding pins are
-// remembered.
+// remembered, unless the plan is stale.
 func (r *run) plan(ctx context.Context, named retention.Named, binding bool) (*Pass, error) {
 	if err := r.gate.pulls(ctx); err != nil {
 		return nil, err
 	}
-	pass, err := check(ctx, r.engine, r.state, r.Request, binding)
+	pass, err := check(ctx, r.engine, r.state, r.Request)
 	if err != nil {
 		return nil, err
 	}
 	pass.Unseen = r.gate.unseen
 	if named != nil {
 		if stale := pass.Plan.Stale(named); len(stale) > 0 {
-			return pass, staleError(stale)
+			return pass, r.staleError(stale)
 		}
 		pass.Plan = pass.Plan.Restrict(named)
+	}
+	if binding && pass.Forgot == nil {
+		pass.Forgot = r.bind(pass)
 	}
 	r.engine.Identify(ctx, pass.Plan.Deletes())
 	return pass, r.admit(pass)
 }
 
-func staleError(stale []string) error {
+// bind writes down that the pins are the host's. Nobody else deletes meanwhile, so
+// what was begun and is still there came to nothing.
+func (r *run) bind(pass *Pass) error {
+	_, err := r.state.Update(context.Background(), pass.Snapshot.Engine.Key(), func(record journal.Record) (journal.Record, error) {
+		return record.Dropped().Pinned(pass.Snapshot, pass.Pins.Pins), nil
+	})
+	return err
+}
+
+func (r *run) staleError(stale []string) error {
 	more := ""
 	if n := len(stale) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
+	}
+	if r.Named == nil {
+		return fmt.Errorf("%w: what was shown is kept by now, or has moved: %s%s; run again", ErrBusy, stale[0], more)
 	}
 	return fmt.Errorf("%w: what it would delete is kept by now, or has moved: %s%s; check again", ErrStale, stale[0], more)
 }
@@ -157,7 +173,11 @@ func (r *run) delete(ctx context.Context) (*Result, error) {
 	before, known := r.engine.Free(ctx)
 	r.result.Outcome = execute.Run{
 		Engine: r.engine, Still: r.gate.still, Clock: r.Clock, Begin: r.begin,
-		Done: func(d execute.Deletion) { r.done = append(r.done, r.entry(d)) },
+		Done: func(d execute.Deletion) {
+			entry := r.entry(d)
+			entry.Ended = r.Clock()
+			r.done = append(r.done, entry)
+		},
 	}.Do(ctx, r.result.Plan.Steps())
 	after, still := r.engine.Free(context.WithoutCancel(ctx))
 	if r.result.Measured = known && still; r.result.Measured {
@@ -173,7 +193,7 @@ func (r *run) finish() *Result {
 
 // again is what a new look would delete.
 func (r *run) again(ctx context.Context) (retention.Named, error) {
-	pass, err := check(ctx, r.engine, r.state, r.Request, true)
+	pass, err := check(ctx, r.engine, r.state, r.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +238,8 @@ func (r *run) entry(d execute.Deletion) journal.Deletion {
 }
 
 // remember writes down what is not yet. What the engine refused is not asked for
-// again too soon. After an error it is not known what became of the last image:
-// the next look tells.
+// again too soon. Of an image that failed it is not known what became of it: the
+// next look tells.
 func (r *run) remember() error {
 	out, now := &r.result.Outcome, r.Clock()
 	if len(out.Deleted)+len(out.Refused)+len(out.Moved)+len(out.Gone)+len(out.Failed) == 0 {
@@ -227,8 +247,8 @@ func (r *run) remember() error {
 	}
 	return r.write(func(record journal.Record) journal.Record {
 		record = deleted(record, r.done)
-		if out.Stopped == nil {
-			record = record.Left()
+		if p := record.Pending; p != nil && !slices.ContainsFunc(out.Failed, func(f execute.Failure) bool { return f.ID == p.ID }) {
+			record = record.Dropped()
 		}
 		for _, left := range out.Refused {
 			record = record.Refuse(left.ID, left.Why.Error(), now)

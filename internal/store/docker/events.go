@@ -72,7 +72,12 @@ func failed(err error) error {
 }
 
 // stamp is a time as the events take it.
-func stamp(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }
+func stamp(t time.Time) string {
+	if t.Unix() < 1 { // a clock that has just begun, and no time for an engine
+		return "1"
+	}
+	return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond())
+}
 
 func (c *Changes) collect(stream client.EventsResult) {
 	defer close(c.done)
@@ -127,26 +132,47 @@ const remembered = 256
 // History is what happened since a time, as far as the engine remembers.
 // Complete means that nothing since then was pushed out by later events.
 func (e *Engine) History(ctx context.Context, since time.Time) (happened []engine.Event, complete bool, err error) {
+	since = since.Add(e.skew)
+	all, older := 0, false
+	err = e.past(ctx, "1", func(m events.Message) {
+		all++
+		if at(m).Before(since) {
+			older = true
+		} else if ev, ok := event(m); ok {
+			happened = append(happened, ev)
+		}
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return happened, older || all < remembered, nil
+}
+
+// Happened is what happened since a time, as far as the engine remembers: an
+// engine that writes its events down may remember for long.
+func (e *Engine) Happened(ctx context.Context, since time.Time) (happened []engine.Event, err error) {
+	err = e.past(ctx, stamp(since.Add(e.skew)), func(m events.Message) {
+		if ev, ok := event(m); ok {
+			happened = append(happened, ev)
+		}
+	})
+	return happened, err
+}
+
+// past reads the events up to now.
+func (e *Engine) past(ctx context.Context, since string, each func(events.Message)) error {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	since = since.Add(e.skew)
-	stream := e.api.Events(ctx, client.EventsListOptions{Since: "1", Until: stamp(e.now().Add(e.skew))})
-	for all, older := 0, false; ; {
+	stream := e.api.Events(ctx, client.EventsListOptions{Since: since, Until: stamp(e.now().Add(e.skew))})
+	for {
 		select {
 		case m := <-stream.Messages:
-			all++
-			if at(m).Before(since) {
-				older = true
-				continue
-			}
-			if ev, ok := event(m); ok {
-				happened = append(happened, ev)
-			}
+			each(m)
 		case err := <-stream.Err:
 			if err != nil && !errors.Is(err, io.EOF) {
-				return nil, false, incomplete("history: %w", err)
+				return incomplete("history: %w", err)
 			}
-			return happened, older || all < remembered, nil
+			return nil
 		}
 	}
 }
