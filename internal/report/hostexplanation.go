@@ -109,7 +109,9 @@ func (p *page) hostExplained(img HostExplained) {
 	for _, text := range versionTexts(img.Versions) {
 		p.hanging(indent, Escape(text))
 	}
-	p.pulls(indent, img.Pullable, img.InDoubt)
+	if img.Decision == "Delete" || !img.InDoubt { // nobody asked where what stays came from
+		p.pulls(indent, img.Pullable, img.InDoubt)
+	}
 }
 
 // versionTexts say it of each tag once.

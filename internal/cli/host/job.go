@@ -202,7 +202,7 @@ func (j *job) warn(p *app.Pass) {
 
 // warnings are what a pass has to say beside its plan.
 func warnings(p *app.Pass) []string {
-	texts := strangers(p.Plan)
+	var texts []string
 	if p.Lost != nil {
 		texts = append(texts, "what was remembered is lost, so that every image counts as new: "+oneLine(p.Lost))
 	}
@@ -212,6 +212,7 @@ func warnings(p *app.Pass) []string {
 	if p.Unseen != nil {
 		texts = append(texts, oneLine(p.Unseen))
 	}
+	texts = append(texts, strangers(p.Plan)...)
 	for _, w := range p.Pins.Warnings {
 		texts = append(texts, string(w))
 	}

@@ -15,7 +15,7 @@ const containerdRoot = "/var/lib/containerd"
 // Free is how many bytes are free where the engine keeps its images. It is not
 // known unless that is on this machine.
 func (e *Engine) Free(context.Context) (bytes int64, known bool) {
-	if !e.local || !here(e.what) {
+	if is, _ := here(e.what); !e.local || !is {
 		return 0, false
 	}
 	return free(e.what.Root, e.contentRoot())

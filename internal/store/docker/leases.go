@@ -55,8 +55,9 @@ func leasesOf(info system.Info, local bool, e engine.Engine) leaseService {
 		return leaseService{why: "the engine answers from elsewhere"}
 	case info.Containerd == nil || info.Containerd.Address == "":
 		return leaseService{why: "the engine does not name its containerd"}
-	case !here(e):
-		return leaseService{why: "the engine's data folder " + e.Root + " is not here"}
+	}
+	if is, why := here(e); !is {
+		return leaseService{why: why}
 	}
 	namespace := info.Containerd.Namespaces.Containers
 	if namespace == "" {
@@ -67,15 +68,19 @@ func leasesOf(info system.Info, local bool, e engine.Engine) leaseService {
 
 // here tells whether the engine's data folder is on this machine. A socket may
 // be forwarded from another one. Engines of 23.0 and newer write their ID there.
-func here(e engine.Engine) bool {
+func here(e engine.Engine) (is bool, why string) {
+	elsewhere := "the engine's data folder " + e.Root + " is not here"
 	id, err := os.ReadFile(filepath.Join(e.Root, "engine-id"))
 	if err == nil {
-		return strings.TrimSpace(string(id)) == e.ID
+		return strings.TrimSpace(string(id)) == e.ID, elsewhere
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return false, "whether the engine is on this machine can't be told: " + err.Error()
 	}
 	name, hostErr := os.Hostname()
 	info, statErr := os.Stat(e.Root)
 	return errors.Is(err, os.ErrNotExist) && e.Store == engine.GraphDriver &&
-		hostErr == nil && name == e.Name && statErr == nil && info.IsDir()
+		hostErr == nil && name == e.Name && statErr == nil && info.IsDir(), elsewhere
 }
 
 // Pulls are the pulls under way: leases of pulls that are not older than an
