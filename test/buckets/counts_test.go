@@ -90,7 +90,7 @@ func TestRequests(t *testing.T) {
 			listed := pages(len(f.Objects()))
 			driver, store := open(t, f.Bucket), cached(t)
 
-			f.SetLatency(20 * time.Millisecond)
+			f.SetLatency(250 * time.Millisecond)
 			p := check(t, driver, store, untagged(now))
 			first := within(t, "check", f, 1.1*float64(listed+tags+manifests))
 			if p.Totals.Delete != c.shape.Summary().Untagged {
