@@ -175,3 +175,27 @@ func TestALookThatFailsAmidARun(t *testing.T) {
 		}
 	})
 }
+
+// A journal that can not be read when it is needed is no empty one, although it
+// can be read again a moment later: what it remembers keeps images.
+func TestAJournalThatCanNotBeReadForAMoment(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		h := aged(t, kind)
+		before, start := h.engine.Held(), len(h.engine.Calls())
+		h.engine.OnRequest(func(c fakeengine.Call) {
+			switch away := h.file("journal.json.away"); {
+			case c.Kind == fakeengine.ListContainers:
+				_ = errors.Join(os.Rename(h.file("journal.json"), away), os.Mkdir(h.file("journal.json"), 0o700))
+			case c.Kind == fakeengine.Events && c.Query.Has("until"):
+				_ = errors.Join(os.Remove(h.file("journal.json")), os.Rename(away, h.file("journal.json")))
+			}
+		})
+		if pass := h.mustCheck(); pass.Forgot == nil {
+			t.Error("a check does not tell of it")
+		}
+		if _, err := h.run(h.ctx()); err == nil {
+			t.Error("no error")
+		}
+		h.untouched(before, start)
+	})
+}

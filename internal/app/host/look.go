@@ -12,7 +12,8 @@ import (
 )
 
 // look sees what the engine holds and writes it down. The journal is not held
-// meanwhile: an engine and files may be slow.
+// meanwhile: an engine and files may be slow. One that can not be read is not
+// written either, and Forgot says so: pins were read without what it remembers.
 func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pass, error) {
 	began := req.Clock()
 	snapshot, err := e.Snapshot(ctx)
@@ -20,7 +21,7 @@ func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pa
 		return nil, err
 	}
 	key := snapshot.Engine.Key()
-	before, _, _ := s.Load(key) // why it can not be read Update says
+	before, _, unread := s.Load(key) // what is lost Update tells
 	history, err := recent(ctx, e, before.Seen, req.Policy.UnusedFor, began)
 	if err != nil {
 		return nil, err
@@ -33,10 +34,12 @@ func look(ctx context.Context, e *docker.Engine, s *state.Dir, req Request) (*Pa
 		return nil, fmt.Errorf("%w: %w", ErrPins, err)
 	}
 	seen := before.Observe(snapshot, history, pass.Pins.Stacks, began)
-	pass.Lost, pass.Forgot = s.Update(ctx, key, func(r journal.Record) (journal.Record, error) {
-		seen = r.Observe(snapshot, history, pass.Pins.Stacks, began)
-		return seen, nil
-	})
+	if pass.Forgot = unread; unread == nil {
+		pass.Lost, pass.Forgot = s.Update(ctx, key, func(r journal.Record) (journal.Record, error) {
+			seen = r.Observe(snapshot, history, pass.Pins.Stacks, began)
+			return seen, nil
+		})
+	}
 	pass.Record = seen.Pinned(snapshot, pass.Pins.Pins)
 	return pass, nil
 }
