@@ -176,20 +176,23 @@ func TestALookThatFailsAmidARun(t *testing.T) {
 	})
 }
 
+// blinks makes the journal unreadable for the moment in which a look needs it.
+func (h *host) blinks(c fakeengine.Call) {
+	switch away := h.file("journal.json.away"); {
+	case c.Kind == fakeengine.ListContainers:
+		_ = errors.Join(os.Rename(h.file("journal.json"), away), os.Mkdir(h.file("journal.json"), 0o700))
+	case c.Kind == fakeengine.Events && c.Query.Has("until"):
+		_ = errors.Join(os.Remove(h.file("journal.json")), os.Rename(away, h.file("journal.json")))
+	}
+}
+
 // A journal that can not be read when it is needed is no empty one, although it
 // can be read again a moment later: what it remembers keeps images.
 func TestAJournalThatCanNotBeReadForAMoment(t *testing.T) {
 	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
 		h := aged(t, kind)
 		before, start := h.engine.Held(), len(h.engine.Calls())
-		h.engine.OnRequest(func(c fakeengine.Call) {
-			switch away := h.file("journal.json.away"); {
-			case c.Kind == fakeengine.ListContainers:
-				_ = errors.Join(os.Rename(h.file("journal.json"), away), os.Mkdir(h.file("journal.json"), 0o700))
-			case c.Kind == fakeengine.Events && c.Query.Has("until"):
-				_ = errors.Join(os.Remove(h.file("journal.json")), os.Rename(away, h.file("journal.json")))
-			}
-		})
+		h.engine.OnRequest(h.blinks)
 		if pass := h.mustCheck(); pass.Forgot == nil {
 			t.Error("a check does not tell of it")
 		}
@@ -197,5 +200,27 @@ func TestAJournalThatCanNotBeReadForAMoment(t *testing.T) {
 			t.Error("no error")
 		}
 		h.untouched(before, start)
+	})
+}
+
+// The same in a look amid a run, which ends by it.
+func TestAJournalThatCanNotBeReadAmidARun(t *testing.T) {
+	onBoth(t, func(t *testing.T, kind engine.StoreKind) {
+		h := aged(t, kind)
+		h.engine.Pull("traefik:v0.9.0", fakeengine.Made("traefik v0.9.0"))
+		h.policy.MinAge = 0
+		deleted := false
+		h.engine.OnRequest(func(c fakeengine.Call) {
+			if deleted {
+				h.blinks(c)
+			} else if deleted = c.Kind == fakeengine.DeleteImage; deleted {
+				h.engine.AddContainer(fakeengine.Container{Name: "new", From: "traefik:v1.2.0"})
+				hear()
+			}
+		})
+		result, err := h.run(h.ctx())
+		if err == nil || len(result.Outcome.Deleted) != 1 {
+			t.Errorf("%v: %+v", err, result)
+		}
 	})
 }

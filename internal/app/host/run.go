@@ -194,6 +194,9 @@ func (r *run) finish() *Result {
 // again is what a new look would delete.
 func (r *run) again(ctx context.Context) (retention.Named, error) {
 	pass, err := check(ctx, r.engine, r.state, r.Request)
+	if err == nil {
+		err = pass.Forgot
+	}
 	if err != nil {
 		return nil, err
 	}
