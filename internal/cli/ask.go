@@ -17,6 +17,14 @@ func (a *App) Ask(ctx context.Context, question string) (bool, error) {
 	return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 }
 
+// CanAsk is a UsageError where nobody can answer.
+func (a *App) CanAsk() error {
+	if a.In.Terminal && a.Err.Terminal {
+		return nil
+	}
+	return Usagef("there is no terminal on which to ask: say --yes to delete without a question")
+}
+
 // readLine waits for an answer, or for a signal.
 func (a *App) readLine(ctx context.Context) (string, error) {
 	answer := make(chan string, 1)

@@ -135,8 +135,12 @@ func (r *run) plan(ctx context.Context, named plan.Named) (*plan.Plan, error) {
 		return p, err
 	}
 	if stale := p.Stale(named); len(stale) > 0 {
-		return p, fmt.Errorf("%w: %s and %d more that it would delete are kept by now, or have moved: check again",
-			ErrStale, registry.Path(stale[0]), len(stale)-1)
+		more := ""
+		if n := len(stale) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		return p, fmt.Errorf("%w: what it would delete is kept by now, or has moved: %s%s; check again",
+			ErrStale, registry.Path(stale[0]), more)
 	}
 	return p.Restrict(named), nil
 }

@@ -79,8 +79,10 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 	if r.none() {
 		return nil, j.errNoPins()
 	}
-	if !flags.yes && !(a.In.Terminal && a.Err.Terminal) {
-		return nil, cli.Usagef("there is no terminal on which to ask: say --yes to delete without a question")
+	if !flags.yes {
+		if err := a.CanAsk(); err != nil {
+			return nil, err
+		}
 	}
 	r.policy.Confirmed = flags.confirm != ""
 	return r, nil

@@ -1,11 +1,6 @@
 package host
 
 import (
-	"io"
-	"os"
-	"reflect"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ebb-io/ebb/internal/cli"
@@ -15,16 +10,16 @@ import (
 // readStored takes the options of a stored plan, and refuses any that was given
 // besides and says otherwise. Every error is a UsageError.
 func (r *run) readStored(cmd *cobra.Command) error {
-	data, err := r.readPlanFile()
+	file := cli.PlanFile(r.flags.plan)
+	data, err := file.Read(r.App)
 	if err != nil {
-		return cli.Usagef("plan: %w", err)
+		return err
 	}
 	if r.stored, err = report.ReadHostPlan(data, r.Typed(group)+" check -o json"); err != nil {
-		return cli.Usagef("plan %s: %w", r.flags.plan, err)
+		return cli.Usagef("plan %s: %w", file, err)
 	}
-	if r.stored.PlannedAt.After(r.Now()) {
-		return cli.Usagef("plan %s: it was made at %s, which is yet to come: set the clocks right and check again",
-			r.flags.plan, r.stored.PlannedAt.Format("2006-01-02T15:04:05Z"))
+	if err := file.Past(r.App, r.stored.PlannedAt); err != nil {
+		return err
 	}
 	if err := r.contradiction(cmd); err != nil {
 		return err
@@ -32,52 +27,25 @@ func (r *run) readStored(cmd *cobra.Command) error {
 	return r.takeOptions()
 }
 
-func (r *run) readPlanFile() ([]byte, error) {
-	if r.flags.plan == "-" {
-		return io.ReadAll(r.In)
-	}
-	return os.ReadFile(r.flags.plan)
-}
-
 // contradiction compares what was given, by flag, environment or file, with
 // what the plan was made with.
 func (r *run) contradiction(cmd *cobra.Command) error {
 	mine, theirs := r.options(), r.stored.Options
-	for _, o := range []struct {
-		flag         string
-		mine, theirs any
-	}{
-		{"pin", mine.Pin, theirs.Pin},
-		{"pins-from", mine.PinsFrom, theirs.PinsFrom},
-		{"compose", mine.Compose, theirs.Compose},
-		{"pin-running", mine.PinRunning, theirs.PinRunning},
-		{"keep", mine.Keep, theirs.Keep},
-		{"keep-previous", mine.KeepPrevious, theirs.KeepPrevious},
-		{"keep-newer", mine.KeepNewer, theirs.KeepNewer},
-		{"min-age", mine.MinAge, theirs.MinAge},
-		{"unused-for", mine.UnusedFor, theirs.UnusedFor},
-		{"require-healthy", mine.RequireHealthy, theirs.RequireHealthy},
-		{"quiet-for", mine.QuietFor, theirs.QuietFor},
-		{"max-deletes", mine.MaxDeletes, theirs.MaxDeletes},
-		{"max-delete-share", mine.MaxDeleteShare, theirs.MaxDeleteShare},
-	} {
-		if cmd.Flags().Changed(o.flag) && !reflect.DeepEqual(o.mine, o.theirs) {
-			return cli.Usagef("--%s is %v here and was %v when plan %s was made: leave it out, or check again",
-				o.flag, display(o.mine), display(o.theirs), r.flags.plan)
-		}
-	}
-	return nil
-}
-
-func display(option any) any {
-	items, ok := option.([]string)
-	if !ok {
-		return option
-	}
-	if len(items) == 0 {
-		return "not given"
-	}
-	return strings.Join(items, ",")
+	return cli.PlanFile(r.flags.plan).Agree(cmd.Flags(), []cli.Option{
+		{Flag: "pin", Mine: mine.Pin, Theirs: theirs.Pin},
+		{Flag: "pins-from", Mine: mine.PinsFrom, Theirs: theirs.PinsFrom},
+		{Flag: "compose", Mine: mine.Compose, Theirs: theirs.Compose},
+		{Flag: "pin-running", Mine: mine.PinRunning, Theirs: theirs.PinRunning},
+		{Flag: "keep", Mine: mine.Keep, Theirs: theirs.Keep},
+		{Flag: "keep-previous", Mine: mine.KeepPrevious, Theirs: theirs.KeepPrevious},
+		{Flag: "keep-newer", Mine: mine.KeepNewer, Theirs: theirs.KeepNewer},
+		{Flag: "min-age", Mine: mine.MinAge, Theirs: theirs.MinAge},
+		{Flag: "unused-for", Mine: mine.UnusedFor, Theirs: theirs.UnusedFor},
+		{Flag: "require-healthy", Mine: mine.RequireHealthy, Theirs: theirs.RequireHealthy},
+		{Flag: "quiet-for", Mine: mine.QuietFor, Theirs: theirs.QuietFor},
+		{Flag: "max-deletes", Mine: mine.MaxDeletes, Theirs: theirs.MaxDeletes},
+		{Flag: "max-delete-share", Mine: mine.MaxDeleteShare, Theirs: theirs.MaxDeleteShare},
+	})
 }
 
 func (r *run) takeOptions() error {

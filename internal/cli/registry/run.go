@@ -78,8 +78,10 @@ func newRun(a *cli.App, cmd *cobra.Command, flags *runFlags) (*run, error) {
 	if j.policy.Confirmed, err = j.confirmed(flags.confirm); err != nil {
 		return nil, err
 	}
-	if !flags.yes && !(a.In.Terminal && a.Err.Terminal) {
-		return nil, cli.Usagef("there is no terminal on which to ask: say --yes to delete without a question")
+	if !flags.yes {
+		if err := a.CanAsk(); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

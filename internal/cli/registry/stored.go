@@ -1,10 +1,7 @@
 package registry
 
 import (
-	"io"
-	"os"
 	"reflect"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,16 +12,16 @@ import (
 // readStored takes the options of a stored plan, and refuses any that was given
 // besides and says otherwise. Every error is a UsageError.
 func (r *run) readStored(cmd *cobra.Command) error {
-	data, err := r.readPlanFile()
+	file := cli.PlanFile(r.flags.plan)
+	data, err := file.Read(r.App)
 	if err != nil {
-		return cli.Usagef("plan: %w", err)
+		return err
 	}
 	if r.stored, err = report.ReadPlan(data); err != nil {
-		return cli.Usagef("plan %s: %w", r.flags.plan, err)
+		return cli.Usagef("plan %s: %w", file, err)
 	}
-	if r.stored.PlannedAt.After(r.Now()) {
-		return cli.Usagef("plan %s: it was made at %s, which is yet to come: set the clocks right and check again",
-			r.flags.plan, r.stored.PlannedAt.Format("2006-01-02T15:04:05Z"))
+	if err := file.Past(r.App, r.stored.PlannedAt); err != nil {
+		return err
 	}
 	if err := r.sameStorage(); err != nil {
 		return err
@@ -33,13 +30,6 @@ func (r *run) readStored(cmd *cobra.Command) error {
 		return err
 	}
 	return r.takeOptions()
-}
-
-func (r *run) readPlanFile() ([]byte, error) {
-	if r.flags.plan == "-" {
-		return io.ReadAll(r.In)
-	}
-	return os.ReadFile(r.flags.plan)
 }
 
 // sameStorage takes the plan's storage where none is given, as it was named
@@ -67,41 +57,25 @@ func (r *run) sameStorage() error {
 // what the plan was made with.
 func (r *run) contradiction(cmd *cobra.Command) error {
 	mine, theirs := r.options(), r.stored.Options
-	for _, o := range []struct {
-		flag         string
-		mine, theirs any
-	}{
-		{"min-age", mine.MinAge, theirs.MinAge},
-		{"upload-age", mine.UploadAge, theirs.UploadAge},
-		{"untagged-age", mine.UntaggedAge, theirs.UntaggedAge},
-		{"delete-untagged", mine.DeleteUntagged, theirs.DeleteUntagged},
-		{"max-delete-share", mine.MaxDeleteShare, theirs.MaxDeleteShare},
-		{"repository", mine.Repository, theirs.Repository},
-		{"exclude", mine.Exclude, theirs.Exclude},
-		{"owners", mine.Owners, theirs.Owners},
-		{"keep", mine.Keep, theirs.Keep},
-	} {
-		given := cmd.Flags().Changed(o.flag) || o.flag == "keep" && cmd.Flags().Changed("keep-from")
-		if given && !reflect.DeepEqual(o.mine, o.theirs) {
-			return cli.Usagef("--%s is %v here and was %v when plan %s was made: leave it out, or check again",
-				o.flag, display(o.mine), display(o.theirs), r.flags.plan)
-		}
+	err := cli.PlanFile(r.flags.plan).Agree(cmd.Flags(), []cli.Option{
+		{Flag: "min-age", Mine: mine.MinAge, Theirs: theirs.MinAge},
+		{Flag: "upload-age", Mine: mine.UploadAge, Theirs: theirs.UploadAge},
+		{Flag: "untagged-age", Mine: mine.UntaggedAge, Theirs: theirs.UntaggedAge},
+		{Flag: "delete-untagged", Mine: mine.DeleteUntagged, Theirs: theirs.DeleteUntagged},
+		{Flag: "max-delete-share", Mine: mine.MaxDeleteShare, Theirs: theirs.MaxDeleteShare},
+		{Flag: "repository", Mine: mine.Repository, Theirs: theirs.Repository},
+		{Flag: "exclude", Mine: mine.Exclude, Theirs: theirs.Exclude},
+		{Flag: "owners", Mine: mine.Owners, Theirs: theirs.Owners},
+		{Flag: "keep", Mine: mine.Keep, Theirs: theirs.Keep},
+		{Flag: "keep-from", Mine: mine.Keep, Theirs: theirs.Keep},
+	})
+	if err != nil {
+		return err
 	}
 	if len(r.ownerRules) > 0 && !reflect.DeepEqual(mine.OwnerRules, theirs.OwnerRules) {
 		return cli.Usagef("the owner rules of the configuration are not those that plan %s was made with: check again", r.flags.plan)
 	}
 	return nil
-}
-
-func display(option any) any {
-	items, ok := option.([]string)
-	if !ok {
-		return option
-	}
-	if len(items) == 0 {
-		return "not given"
-	}
-	return strings.Join(items, ",")
 }
 
 func (r *run) takeOptions() error {

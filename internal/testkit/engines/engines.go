@@ -50,12 +50,6 @@ type Engine struct {
 // Host is the engine's address as Docker's clients write it.
 func (e *Engine) Host() string { return "unix://" + e.Socket }
 
-// Start20 runs Debian's engine 20.10, whose image store is a graph driver.
-func Start20(t testing.TB) *Engine {
-	t.Helper()
-	return Start(t, engine.GraphDriver)
-}
-
 // StartNew runs today's engine with the containerd image store. The first call
 // on a machine builds it, which takes two minutes or so.
 func StartNew(t testing.TB) *Engine {
